@@ -1,0 +1,99 @@
+/* base: the words of the compiler, alignment, bit operations, and the assertion.
+ *
+ * Owns nothing at run time: this room is macros and small inline functions that every other room may use,
+ * so that no other room has to name a compiler or a processor.
+ *
+ * P1  align_up and align_down never change a value that is already aligned.
+ * P2  base_step_full says true exactly when the low byte of the pointer wraps, which is how a 256-byte
+ *     aligned array tells that it is full without keeping a count.
+ *
+ * ASSERT(promise, condition) names the promise by its id in the letter of the room that makes it. It is
+ * compiled in every variant and folded away where the box `asserts` is closed; a file that uses it includes
+ * boxes.h beside this header. The words it ends with come from the room log.
+ *
+ * Called by everybody. Never includes another room, never calls libc.
+ */
+#ifndef HAKMEM_BASE_H
+#define HAKMEM_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Write `static ALWAYS_INLINE int f(void)`: the word contains `inline`. */
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+#define NOINLINE __attribute__((noinline))
+#define COLD __attribute__((cold, noinline))
+#define HIDDEN __attribute__((visibility("hidden")))
+#define EXPORT __attribute__((visibility("default")))
+#define UNUSED __attribute__((unused))
+#define ALIGNED(n) __attribute__((aligned(n)))
+#define THREAD_LOCAL __thread __attribute__((tls_model("initial-exec")))
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define ARRAY_LENGTH(a) (sizeof(a) / sizeof((a)[0]))
+
+#define CACHE_LINE ((size_t)64)
+#define KIB ((size_t)1 << 10)
+#define MIB ((size_t)1 << 20)
+#define GIB ((size_t)1 << 30)
+
+/* Ends the process with the promise, the expression and the place; defined in log.c. */
+_Noreturn void base_assert_failed(const char *promise, const char *expression, const char *file, int line);
+
+#define ASSERT(promise, condition)                                                                           \
+    do {                                                                                                     \
+        if (has(asserts) && UNLIKELY(!(condition)))                                                          \
+            base_assert_failed(#promise, #condition, __FILE__, __LINE__);                                    \
+    } while (0)
+
+static ALWAYS_INLINE bool is_power_of_two(size_t n) {
+    return n != 0 && (n & (n - 1)) == 0;
+}
+
+/* Wraps to 0 when n lies in the last `power_of_two` bytes of the range: callers bound n first. */
+static ALWAYS_INLINE size_t align_up(size_t n, size_t power_of_two) {
+    return (n + (power_of_two - 1)) & ~(power_of_two - 1);
+}
+
+static ALWAYS_INLINE size_t align_down(size_t n, size_t power_of_two) {
+    return n & ~(power_of_two - 1);
+}
+
+/* Index of the lowest set bit; word is not 0. */
+static ALWAYS_INLINE unsigned bits_lowest(uint64_t word) {
+    return (unsigned)__builtin_ctzll(word);
+}
+
+/* Index of the highest set bit; word is not 0. */
+static ALWAYS_INLINE unsigned bits_highest(uint64_t word) {
+    return 63u - (unsigned)__builtin_clzll(word);
+}
+
+static ALWAYS_INLINE unsigned bits_count(uint64_t word) {
+    return (unsigned)__builtin_popcountll(word);
+}
+
+/* Tells the processor that this is a spin loop. */
+static ALWAYS_INLINE void base_pause(void) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* Adds 8 to the low byte of *top. False: *top is stepped. True: the byte wrapped, *top is unspecified.
+ * On x86-64 the carry flag of a byte addition is the answer, so no compare is needed on the hot path. */
+static ALWAYS_INLINE bool base_step_full(unsigned char **top) {
+#if defined(__x86_64__)
+    bool full;
+    __asm__("addb $8, %b0" : "+q"(*top), "=@ccc"(full) : : "cc");
+    return full;
+#else
+    *top += 8;
+    return ((uintptr_t)*top & 0xff) == 0;
+#endif
+}
+
+#endif

@@ -1,0 +1,100 @@
+/* os: every system call, the clock, the environment and entropy; and a count of each.
+ *
+ * Owns the way to the kernel. All calls for memory go through libc's syscall(), so that a preloaded shim of that
+ * one name can make any of them fail. Another operating system is another os_*.c behind this header.
+ *
+ * P1  no function here changes errno: failure is a return value, and the caller decides what it means.
+ * P2  no function here allocates or takes a lock; each is safe before libc is initialised and in a signal handler.
+ * P3  os_map_aligned returns an aligned address and keeps no spare mapping, or returns NULL.
+ * P4  a refusal for good (ENOSYS, EPERM) of one kind of advice is remembered: it is not asked for again.
+ * P5  when the process runs with more rights than its user (setuid), os_getenv sees nothing.
+ *
+ * Called by metadata, superslab, large, purge, stats, log, lock, options. Never reads an option: it is told.
+ */
+#ifndef HAKMEM_OS_H
+#define HAKMEM_OS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum os_advice { OS_DONTNEED, OS_FREE, OS_HUGE, OS_COLLAPSE };
+
+/* Relaxed counters, exact: one addition per system call. Failed calls are counted in both columns. */
+struct os_counts {
+    _Atomic uint64_t map;             /* mmap calls */
+    _Atomic uint64_t map_failed;      /* ... that failed */
+    _Atomic uint64_t fallback_map;    /* aligned maps that had to over-map and trim */
+    _Atomic uint64_t unmap;           /* munmap calls */
+    _Atomic uint64_t unmap_failed;    /* ... that failed: the range stays mapped */
+    _Atomic uint64_t remap;           /* mremap calls */
+    _Atomic uint64_t remap_failed;    /* ... that failed */
+    _Atomic uint64_t advise;          /* madvise calls */
+    _Atomic uint64_t advise_enomem;   /* ... that failed with ENOMEM */
+    _Atomic uint64_t advise_other;    /* ... that failed for another reason */
+    _Atomic uint64_t advise_disabled; /* advice not asked for, because it was refused for good */
+    _Atomic uint64_t huge;            /* advice for huge pages that was taken */
+    _Atomic uint64_t huge_failed;     /* ... that was refused */
+    _Atomic uint64_t decommit;        /* ranges given back by OS_DONTNEED or OS_FREE */
+    _Atomic uint64_t mapped_bytes;    /* bytes mapped through this room now */
+};
+
+extern struct os_counts os_counts;
+
+/* Private, readable and writable, zeroed; the hint is only a wish. NULL when the system refuses. */
+void *os_map(size_t bytes, void *hint);
+
+/* The same at a multiple of `alignment` (a power of two, at least a page). */
+void *os_map_aligned(size_t bytes, size_t alignment, void *hint);
+
+/* False when the range stays mapped (the process may own too many mappings to split one). */
+bool os_unmap(void *address, size_t bytes);
+
+/* Grows or shrinks; in place unless may_move. NULL when refused: the old range is untouched. */
+void *os_remap(void *address, size_t old_bytes, size_t new_bytes, bool may_move);
+
+/* Moves the pages over `target`, a range of new_bytes that we mapped before. NULL when refused. */
+void *os_remap_to(void *address, size_t old_bytes, size_t new_bytes, void *target);
+
+/* The range must be one that we mapped. OS_FREE becomes OS_DONTNEED on kernels that do not know it. */
+bool os_advise(void *address, size_t bytes, enum os_advice advice);
+
+size_t os_page_size(void);
+
+/* Monotonic nanoseconds; 0 when the system has no such clock. */
+uint64_t os_now_ns(void);
+
+uint64_t os_random(void);
+
+/* Writes all of it, or as much as the descriptor takes. */
+void os_write(int fd, const char *text, size_t bytes);
+
+/* Ends the process at once, without exit handlers. */
+_Noreturn void os_exit(int status);
+
+/* Sleeps until *word is woken, unless it no longer holds `expected`; may return early. */
+void os_wait(_Atomic uint32_t *word, uint32_t expected);
+void os_wake(_Atomic uint32_t *word, unsigned waiters);
+
+/* True when the process runs with more rights than its user. */
+bool os_secure(void);
+
+/* Value of an environment variable, NULL when it is not set or os_secure(). */
+const char *os_getenv(const char *name);
+
+/* The i-th "NAME=value" of the environment, NULL after the last. */
+const char *os_environment(size_t i);
+
+struct os_usage {
+    uint64_t peak_rss_bytes;
+    uint64_t rss_bytes; /* 0 where /proc cannot be read */
+    uint64_t minor_faults;
+    uint64_t major_faults;
+    uint64_t user_ns;
+    uint64_t system_ns;
+};
+
+void os_read_usage(struct os_usage *usage);
+
+#endif
