@@ -1,0 +1,63 @@
+# How the compiler is driven: one place for the flags of the library, of its variants and of the tests.
+#
+# hakmem_library_flags(target)   what every object of the library is compiled with
+# hakmem_test_flags(target)      what test programs are compiled with (same variant, same sanitizer)
+# HAKMEM_SANITIZE                the sanitizer of this variant, or empty
+
+set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g")
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g")
+
+# asan, ubsan, tsan and aarch64 are other ways to compile a variant, not variants of the source.
+set(HAKMEM_SANITIZE_asan address)
+set(HAKMEM_SANITIZE_ubsan undefined)
+set(HAKMEM_SANITIZE_tsan thread)
+set(HAKMEM_SANITIZE "${HAKMEM_SANITIZE_${HAKMEM_VARIANT}}")
+if(HAKMEM_VARIANT STREQUAL "aarch64")
+    set(HAKMEM_SOURCE_VARIANT STANDARD)
+elseif(HAKMEM_SANITIZE)
+    set(HAKMEM_SOURCE_VARIANT CHECK)
+else()
+    string(TOUPPER ${HAKMEM_VARIANT} HAKMEM_SOURCE_VARIANT)
+endif()
+
+# An allocator must not have its own calls turned into calls of itself, and a test that frees at once what it
+# allocated must not have both removed.
+set(HAKMEM_NO_BUILTIN)
+foreach(name malloc calloc realloc free aligned_alloc memalign posix_memalign valloc pvalloc reallocarray)
+    list(APPEND HAKMEM_NO_BUILTIN -fno-builtin-${name})
+endforeach()
+
+# An experiment opens or shuts single boxes: -DHAKMEM_BOXES="counters=1;report_foreign=0"
+set(HAKMEM_BOXES "" CACHE STRING "boxes to open (name=1) or shut (name=0) whatever the variant says")
+list(TRANSFORM HAKMEM_BOXES PREPEND HAKMEM_BOX_ OUTPUT_VARIABLE HAKMEM_BOX_DEFINITIONS)
+
+set(HAKMEM_WARNINGS -Wall -Wextra -Wpedantic -Wshadow)
+if(HAKMEM_WERROR)
+    list(APPEND HAKMEM_WARNINGS -Werror)
+endif()
+
+set(HAKMEM_SANITIZE_FLAGS)
+if(HAKMEM_SANITIZE)
+    set(HAKMEM_SANITIZE_FLAGS -fsanitize=${HAKMEM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+endif()
+
+function(hakmem_library_flags target)
+    target_compile_features(${target} PRIVATE c_std_11)
+    set_target_properties(${target} PROPERTIES C_EXTENSIONS OFF)
+    target_compile_definitions(${target} PRIVATE
+        HAKMEM_VARIANT_${HAKMEM_SOURCE_VARIANT} ${HAKMEM_BOX_DEFINITIONS})
+    target_compile_options(${target} PRIVATE
+        -fPIC -fvisibility=hidden -ftls-model=initial-exec -falign-functions=64 -fno-plt
+        -fno-semantic-interposition ${HAKMEM_NO_BUILTIN} ${HAKMEM_WARNINGS} ${HAKMEM_SANITIZE_FLAGS})
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+endfunction()
+
+function(hakmem_test_flags target)
+    set_target_properties(${target} PROPERTIES
+        C_STANDARD 11 C_EXTENSIONS OFF CXX_STANDARD 17 CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
+    target_compile_definitions(${target} PRIVATE
+        HAKMEM_VARIANT_${HAKMEM_SOURCE_VARIANT} ${HAKMEM_BOX_DEFINITIONS})
+    target_compile_options(${target} PRIVATE ${HAKMEM_NO_BUILTIN} -Wall -Wextra ${HAKMEM_SANITIZE_FLAGS})
+    target_link_options(${target} PRIVATE ${HAKMEM_SANITIZE_FLAGS})
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+endfunction()

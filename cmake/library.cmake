@@ -1,0 +1,66 @@
+# The library: one object, and from it lib<name>.so and lib<name>.a.
+#
+# hakmem          the shared library (file libhakmem.so, or libhakmem-<variant>.so)
+# hakmem_static   the archive; its only member is the object with every hidden name made local, so that a room's
+#                 function can never collide with a function of the program
+# library         both
+#
+# src/hakmem.c includes every room; a src/libc*.c that it does not include is an object of its own.
+
+set(HAKMEM_SOURCES ${PROJECT_SOURCE_DIR}/src/hakmem.c)
+file(READ ${PROJECT_SOURCE_DIR}/src/hakmem.c shipped)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/hakmem.c)
+file(GLOB surface CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/libc*.c)
+foreach(source IN LISTS surface)
+    get_filename_component(name ${source} NAME)
+    string(FIND "${shipped}" "#include \"${name}\"" included)
+    if(included EQUAL -1)
+        list(APPEND HAKMEM_SOURCES ${source})
+    endif()
+endforeach()
+
+if(HAKMEM_VARIANT STREQUAL "standard" OR HAKMEM_VARIANT STREQUAL "aarch64")
+    set(HAKMEM_LIBRARY_NAME hakmem)
+else()
+    set(HAKMEM_LIBRARY_NAME hakmem-${HAKMEM_VARIANT})
+endif()
+
+add_library(hakmem_object OBJECT ${HAKMEM_SOURCES})
+hakmem_library_flags(hakmem_object)
+target_compile_definitions(hakmem_object PRIVATE
+    HAKMEM_VERSION="${PROJECT_VERSION}" HAKMEM_COMMIT="${HAKMEM_COMMIT}")
+
+# Under the address and thread sanitizers malloc is theirs: only the prefixed names stay visible.
+if(HAKMEM_SANITIZE MATCHES "address|thread")
+    set(localize --wildcard "--keep-global-symbol=hakmem_*")
+else()
+    set(localize --localize-hidden)
+endif()
+set(member ${CMAKE_CURRENT_BINARY_DIR}/${HAKMEM_LIBRARY_NAME}.o)
+add_custom_command(OUTPUT ${member}
+    COMMAND ${CMAKE_C_COMPILER} -r -nostdlib -o ${member}.merged $<TARGET_OBJECTS:hakmem_object>
+    COMMAND ${CMAKE_OBJCOPY} ${localize} ${member}.merged ${member}
+    COMMAND ${CMAKE_COMMAND} -E rm ${member}.merged
+    DEPENDS hakmem_object $<TARGET_OBJECTS:hakmem_object>
+    COMMAND_EXPAND_LISTS VERBATIM COMMENT "Merging the archive's only member")
+set_source_files_properties(${member} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+
+add_library(hakmem_static STATIC ${member})
+if(HAKMEM_SANITIZE MATCHES "address|thread")
+    add_library(hakmem SHARED ${member})
+else()
+    add_library(hakmem SHARED $<TARGET_OBJECTS:hakmem_object>)
+    target_link_options(hakmem PRIVATE -Wl,-z,defs)
+endif()
+target_link_options(hakmem PRIVATE ${HAKMEM_SANITIZE_FLAGS}
+    -Wl,-z,nodelete -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--as-needed -Wl,--hash-style=gnu)
+target_link_libraries(hakmem PRIVATE ${CMAKE_DL_LIBS})
+target_link_libraries(hakmem_static INTERFACE ${CMAKE_DL_LIBS})
+set_target_properties(hakmem PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+foreach(target hakmem hakmem_static)
+    set_target_properties(${target} PROPERTIES OUTPUT_NAME ${HAKMEM_LIBRARY_NAME} LINKER_LANGUAGE C)
+    target_include_directories(${target} INTERFACE
+        $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+endforeach()
+
+add_custom_target(library DEPENDS hakmem hakmem_static)

@@ -1,0 +1,109 @@
+# hakmem doctor [PID]: is it loaded, and what is wrong here. With a PID: is hakmem loaded in that process.
+# Exit status 1 when something is wrong; what is only slower or smaller than it could be is a note.
+
+. "$root/launcher/install.sh"
+
+wrongs=0
+
+fine() {
+    printf '  ok     %s\n' "$*"
+}
+
+note() {
+    printf '  note   %s\n' "$*"
+}
+
+wrong() {
+    printf '  WRONG  %s\n' "$*"
+    wrongs=$((wrongs + 1))
+}
+
+check_process() {
+    case $1 in
+        '' | *[!0-9]*) refuse "'$1' is not a process id: hakmem doctor [PID]" ;;
+    esac
+    [ -d "/proc/$1" ] || fail "there is no process $1"
+    [ -r "/proc/$1/maps" ] || fail "the memory map of process $1 cannot be read: ask its user, or root"
+    loaded=$(sed -n 's/.* \(\/.*libhakmem[^/]*\)$/\1/p' "/proc/$1/maps" | sort -u)
+    if [ -n "$loaded" ]; then
+        fine "process $1 has loaded $loaded"
+    else
+        wrong "process $1 has not loaded hakmem: start it with \`hakmem run -- CMD\`; programs that are static or setuid ignore LD_PRELOAD"
+    fi
+}
+
+check_tools() {
+    for tool in cmake ninja; do
+        if command -v "$tool" >/dev/null 2>&1; then
+            fine "$tool: $(command -v "$tool")"
+        else
+            note "$tool is not installed: the first build will install it"
+        fi
+    done
+    if c_compiler_works; then
+        fine "C compiler: $(${CC:-cc} --version 2>/dev/null | head -n 1)"
+    else
+        note "no working C compiler: the first build will install gcc"
+    fi
+}
+
+check_libraries() {
+    for variant in $library_variants; do
+        library=$(library_of "$variant")
+        [ -e "$library" ] || continue
+        words=$(LD_PRELOAD=$library HAKMEM_VERBOSE=1 sh -c : 2>&1)
+        case $words in
+            *hakmem*) fine "$variant loads: $(printf '%s\n' "$words" | head -n 1)" ;;
+            *) wrong "$variant does not load from $library: ${words:-it is silent}; rebuild with \`hakmem build $variant\`" ;;
+        esac
+    done
+    case $root in
+        *[\ :]*) wrong "the path $root has a space or a colon, which LD_PRELOAD cannot carry: move the tree" ;;
+    esac
+}
+
+check_system() {
+    read -r overcommit 2>/dev/null </proc/sys/vm/overcommit_memory || overcommit=unknown
+    case $overcommit in
+        2) note 'vm.overcommit_memory=2: the system counts reservations; hakmem reserves less at a time' ;;
+        *) fine "vm.overcommit_memory=$overcommit" ;;
+    esac
+    read -r maps 2>/dev/null </proc/sys/vm/max_map_count || maps=unknown
+    fine "vm.max_map_count=$maps"
+    limit=$(ulimit -v)
+    case $limit in
+        unlimited) fine 'no limit on address space' ;;
+        *) note "ulimit -v is $limit KiB: large requests end in ENOMEM earlier" ;;
+    esac
+    read -r huge 2>/dev/null </sys/kernel/mm/transparent_hugepage/enabled || huge=unknown
+    case $huge in
+        *'[never]'*) note 'transparent huge pages are off: large heaps will have more TLB misses' ;;
+        *) fine "transparent huge pages: $huge" ;;
+    esac
+}
+
+check_environment() {
+    case ${LD_PRELOAD-} in
+        '') fine 'LD_PRELOAD is empty' ;;
+        *) note "LD_PRELOAD is '$LD_PRELOAD': an allocator that stands before hakmem there wins" ;;
+    esac
+    env | sed -n 's/^\(HAKMEM_[A-Za-z0-9_]*\)=\(.*\)$/\1 \2/p' | while read -r name value; do
+        if grep -q "\"$name\"" "$root/src/options.def" 2>/dev/null; then
+            printf '  note   %s=%s is set\n' "$name" "$value"
+        else
+            printf '  note   %s=%s is no option of hakmem: see docs/options.md\n' "$name" "$value"
+        fi
+    done
+}
+
+hakmem_doctor() {
+    if [ $# -gt 0 ]; then
+        check_process "$1"
+    else
+        check_tools
+        check_libraries
+        check_system
+        check_environment
+    fi
+    [ "$wrongs" -eq 0 ]
+}

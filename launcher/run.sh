@@ -1,0 +1,63 @@
+# hakmem run: any program, on hakmem. Builds the library first when it is not there or older than its sources.
+#
+# Prints nothing on standard output, leaves standard input alone, and becomes the program (exec): exit status,
+# signals and process id are the program's own.
+
+. "$root/launcher/build.sh"
+
+run_usage='hakmem run [--profile P] [--variant V] [--stats] -- CMD...'
+
+check_profile() {
+    # shellcheck disable=SC2086
+    is_one_of "$1" $profiles || refuse "unknown profile '$1': use one of speed, balanced, lean"
+}
+
+check_variant() {
+    # shellcheck disable=SC2086
+    is_one_of "$1" $library_variants || refuse "unknown variant '$1': use one of $library_variants"
+}
+
+hakmem_run() {
+    profile=
+    variant=standard
+    stats=
+    while [ $# -gt 0 ]; do
+        case $1 in
+            --profile | --variant)
+                [ $# -ge 2 ] || refuse "$1 needs a value: $run_usage"
+                option=${1#--} value=$2
+                shift 2
+                ;;
+            --profile=* | --variant=*)
+                option=${1%%=*} value=${1#*=}
+                option=${option#--}
+                shift
+                ;;
+            --stats) stats=yes && shift && continue ;;
+            --help | -h) printf 'usage: %s\n' "$run_usage" && return 0 ;;
+            --) shift && break ;;
+            -*) refuse "unknown option '$1': $run_usage" ;;
+            *) break ;;
+        esac
+        "check_$option" "$value"
+        case $option in
+            profile) profile=$value ;;
+            variant) variant=$value ;;
+        esac
+    done
+    [ $# -gt 0 ] || refuse "no command given: $run_usage"
+    [ -n "$1" ] || refuse "the command is empty: $run_usage"
+    if ! command -v -- "$1" >/dev/null 2>&1; then
+        say "command not found: '$1' is not a program in PATH; check its spelling, or give its path"
+        exit 127
+    fi
+    library=$(library_of "$variant")
+    case $library in
+        *[\ :]*) fail "the path '$library' has a space or a colon, which LD_PRELOAD cannot carry: move the tree" ;;
+    esac
+    ensure_built "$variant" || exit 1
+    export LD_PRELOAD="${LD_PRELOAD:+$LD_PRELOAD:}$library"
+    [ -z "$profile" ] || export HAKMEM_PROFILE="$profile"
+    [ -z "$stats" ] || export HAKMEM_STATS=1
+    exec "$@"
+}

@@ -1,0 +1,45 @@
+# Words to the person: everything goes to standard error; standard output belongs to the program that is run.
+
+say() {
+    printf 'hakmem: %s\n' "$*" >&2
+}
+
+# Cannot be done here: exit 1.
+fail() {
+    say "$*"
+    exit 1
+}
+
+# Asked for wrongly: name the value and what to write instead, exit 2.
+refuse() {
+    say "$*"
+    exit 2
+}
+
+library_variants='standard fast observe hardened check'
+shipped_variants='standard fast observe hardened'
+test_variants='standard fast observe hardened check asan ubsan tsan aarch64'
+profiles='speed balanced lean MIXED_TINYV3_C7_SAFE MIXED_TINYV3_C7_BALANCED'
+
+# is_one_of VALUE WORD...
+is_one_of() {
+    wanted=$1
+    shift
+    for word in "$@"; do
+        [ "$word" = "$wanted" ] && return 0
+    done
+    return 1
+}
+
+# The file that is preloaded for a variant.
+library_of() {
+    case $1 in
+        standard | aarch64) printf '%s/%s/libhakmem.so\n' "$build_root" "$1" ;;
+        *) printf '%s/%s/libhakmem-%s.so\n' "$build_root" "$1" "$1" ;;
+    esac
+}
+
+need_build_root() {
+    mkdir -p "$build_root" 2>/dev/null && [ -w "$build_root" ] ||
+        fail "cannot write in $build_root: make it writable, or clone elsewhere"
+}

@@ -1,0 +1,164 @@
+# hakmem test: installs what tests need, builds every variant with its tests, runs them, and sums up.
+#
+# A variant that fails does not stop the next one. The end of the output is made for a log of which only the tail is
+# kept: each failed test's last lines again, then one row per variant, then "N passed, N failed, N skipped".
+
+. "$root/launcher/build.sh"
+
+test_packages() {
+    echo g++ python3 python3-venv libcmocka-dev
+    # shellcheck disable=SC2086
+    if is_one_of aarch64 $wanted; then
+        echo gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
+    fi
+    cat "$root"/tests/*/packages.txt 2>/dev/null | sed 's/#.*//'
+}
+
+# The Python packages of tests/requirements.txt, in build/venv; made again when the list changes.
+prepare_python() {
+    list=$root/tests/requirements.txt
+    venv=$build_root/venv
+    [ -s "$list" ] || return 0
+    cmp -s "$list" "$venv/installed.txt" && return 0
+    say 'installing the Python packages of tests/requirements.txt in build/venv'
+    rm -rf "$venv"
+    python3 -m venv "$venv" >"$build_root/venv.log" 2>&1 </dev/null &&
+        "$venv/bin/pip" install -q --disable-pip-version-check -r "$list" >>"$build_root/venv.log" 2>&1 </dev/null &&
+        cp "$list" "$venv/installed.txt" && return 0
+    tail -n 5 "$build_root/venv.log" >&2
+    say 'could not install them (above: the end of build/venv.log): the tests that need them will be skipped'
+}
+
+prepare() {
+    need_to_build
+    # shellcheck disable=SC2046
+    offer $(test_packages | tr -s ' \t' '\n\n' | sed '/^$/d' | sort -u)
+    prepare_python
+}
+
+# Nothing of the caller's may change what is tested.
+clean_environment() {
+    for name in $(env | sed -n 's/^\(HAKMEM_[A-Za-z0-9_]*\|MALLOC_[A-Za-z0-9_]*\)=.*/\1/p'); do
+        unset "$name"
+    done
+    unset LD_PRELOAD GLIBC_TUNABLES
+    export PYTHONDONTWRITEBYTECODE=1
+}
+
+# Reads ctest's JUnit file: one line "passed failed skipped", then "failed NAME" and "skipped NAME" lines.
+read_results() {
+    awk '
+        function attribute(name,    rest) {
+            if (!match($0, " " name "=\"[^\"]*\"")) return ""
+            rest = substr($0, RSTART, RLENGTH)
+            sub(/^[^"]*"/, "", rest); sub(/"$/, "", rest)
+            return rest
+        }
+        function close_case() {
+            if (test == "") return
+            if (state == "run") passed++
+            else if (state == "notrun" && skip) { skipped++; names = names "skipped " test "\n" }
+            else { failed++; names = names "failed " test "\n" }
+            test = ""
+        }
+        /<testcase / { close_case(); test = attribute("name"); state = attribute("status"); skip = 0 }
+        /<skipped message="SKIP_/ { skip = 1 }
+        END { close_case(); printf "%d %d %d\n%s", passed, failed, skipped, names }
+    ' "$1"
+}
+
+# output_of FILE TEST: what the test printed, from the same file.
+output_of() {
+    awk -v wanted="$2" '
+        /<testcase / { inside = index($0, " name=\"" wanted "\"") > 0 }
+        inside && /<system-out>/ { printing = 1; sub(/.*<system-out>/, "") }
+        printing && /<\/system-out>/ { sub(/<\/system-out>.*/, ""); print; exit }
+        printing { print }
+    ' "$1" | sed 's/&lt;/</g; s/&gt;/>/g; s/&quot;/"/g; s/&apos;/'"'"'/g; s/&amp;/\&/g'
+}
+
+# note_row VARIANT PASSED FAILED SKIPPED SECONDS NAMES
+note_row() {
+    printf '%-9s %7d %7d %8d %8d  %s\n' "$@" >>"$summary/rows"
+    printf '%d %d %d\n' "$2" "$3" "$4" >>"$summary/counts"
+}
+
+note_results() {
+    results=$(read_results "$2")
+    # shellcheck disable=SC2046
+    set -- "$1" "$2" $(printf '%s\n' "$results" | head -n 1)
+    names=
+    for name in $(printf '%s\n' "$results" | sed -n 's/^failed //p'); do
+        names="$names $name"
+        {
+            printf '==== %s: %s failed; its last lines:\n' "$1" "$name"
+            output_of "$2" "$name" | tail -n 60
+        } >>"$summary/failures"
+    done
+    for name in $(printf '%s\n' "$results" | sed -n 's/^skipped //p'); do
+        printf '%s: %s skipped: %s\n' "$1" "$name" "$(output_of "$2" "$name" | tail -n 1)" >>"$summary/skips"
+    done
+    note_row "$1" "$3" "$4" "$5" "$(($(date +%s) - started))" "$names"
+}
+
+test_variant() {
+    variant_tested=$1
+    started=$(date +%s)
+    say "== $variant_tested: building"
+    if [ "$variant_tested" = aarch64 ] && ! command -v aarch64-linux-gnu-gcc >/dev/null 2>&1; then
+        echo 'aarch64: all skipped: no aarch64-linux-gnu-gcc' >>"$summary/skips"
+        note_row aarch64 0 0 1 0 ''
+        return 0
+    fi
+    directory=$build_root/$variant_tested
+    if ! with_build_lock compile "$variant_tested" all -DHAKMEM_TESTS=ON; then
+        {
+            printf '==== %s: the build failed; the last lines of its logs:\n' "$variant_tested"
+            tail -n 60 "$directory/build.log" "$directory/configure.log" 2>/dev/null
+        } >>"$summary/failures"
+        note_row "$variant_tested" 0 1 0 "$(($(date +%s) - started))" ' (build)'
+        return 0
+    fi
+    results=$directory/tests.xml
+    rm -f "$results"
+    say "== $variant_tested: running the tests"
+    ctest --test-dir "$directory" -j 2 --output-on-failure --timeout 300 --repeat after-timeout:2 \
+        --no-tests=ignore --output-junit "$results" </dev/null
+    if [ -s "$results" ]; then
+        note_results "$variant_tested" "$results"
+    else
+        printf '==== %s: ctest left no results\n' "$variant_tested" >>"$summary/failures"
+        note_row "$variant_tested" 0 1 0 "$(($(date +%s) - started))" ' (ctest)'
+    fi
+}
+
+print_summary() {
+    for part in skips failures; do
+        [ ! -s "$summary/$part" ] || { echo; cat "$summary/$part"; }
+    done
+    echo
+    printf '%-9s %7s %7s %8s %8s  %s\n' variant passed failed skipped seconds 'failed tests'
+    cat "$summary/rows"
+    awk '{ p += $1; f += $2; s += $3 }
+        END { printf "%d passed, %d failed, %d skipped\n", p, f, s; exit f > 0 }' "$summary/counts"
+}
+
+hakmem_test() {
+    # shellcheck disable=SC2086 # lists of words
+    [ $# -gt 0 ] || set -- $test_variants
+    for name in "$@"; do
+        # shellcheck disable=SC2086
+        is_one_of "$name" $test_variants || refuse "unknown variant '$name': use one of $test_variants"
+    done
+    wanted=$*
+    clean_environment
+    with_build_lock prepare || exit 1
+    summary=$(mktemp -d) || fail 'cannot make a temporary directory: set TMPDIR to one that is writable'
+    trap 'rm -rf "$summary"' EXIT
+    trap 'exit 130' INT
+    trap 'exit 143' TERM HUP
+    for name in $wanted; do
+        test_variant "$name"
+    done
+    print_summary
+}

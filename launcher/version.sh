@@ -1,0 +1,11 @@
+# hakmem version: what this tree is, and which libraries lie in it.
+
+hakmem_version() {
+    version=$(sed -n 's/^project(hakmem VERSION \([0-9.]*\).*/\1/p' "$root/CMakeLists.txt")
+    commit=$(git -C "$root" rev-parse --short=12 HEAD 2>/dev/null) || commit='unknown commit'
+    printf 'hakmem %s (%s)\n' "$version" "$commit"
+    for variant in $library_variants; do
+        library=$(library_of "$variant")
+        [ ! -e "$library" ] || printf '  %-9s %s\n' "$variant" "$library"
+    done
+}
