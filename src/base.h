@@ -11,10 +11,16 @@
  * compiled in every variant and folded away where the box `asserts` is closed; a file that uses it includes
  * boxes.h beside this header. The words it ends with come from the room log.
  *
+ * Each room's .c includes this header first, because it asks libc for all its declarations (_GNU_SOURCE).
+ *
  * Called by everybody. Never includes another room, never calls libc.
  */
 #ifndef HAKMEM_BASE_H
 #define HAKMEM_BASE_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,11 +33,19 @@
 #define HIDDEN __attribute__((visibility("hidden")))
 #define EXPORT __attribute__((visibility("default")))
 #define UNUSED __attribute__((unused))
+#define WEAK __attribute__((weak))
 #define ALIGNED(n) __attribute__((aligned(n)))
 #define THREAD_LOCAL __thread __attribute__((tls_model("initial-exec")))
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define ARRAY_LENGTH(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Another name for `function`, with its attributes where the compiler can copy them (gcc warns otherwise). */
+#if __has_attribute(copy)
+#define ALIAS_OF(function) __attribute__((alias(#function), copy(function)))
+#else
+#define ALIAS_OF(function) __attribute__((alias(#function)))
+#endif
 
 #define CACHE_LINE ((size_t)64)
 #define KIB ((size_t)1 << 10)
@@ -41,10 +55,10 @@
 /* Ends the process with the promise, the expression and the place; defined in log.c. */
 _Noreturn void base_assert_failed(const char *promise, const char *expression, const char *file, int line);
 
-#define ASSERT(promise, condition)                                                                           \
-    do {                                                                                                     \
-        if (has(asserts) && UNLIKELY(!(condition)))                                                          \
-            base_assert_failed(#promise, #condition, __FILE__, __LINE__);                                    \
+#define ASSERT(promise, condition)                                        \
+    do {                                                                  \
+        if (has(asserts) && UNLIKELY(!(condition)))                       \
+            base_assert_failed(#promise, #condition, __FILE__, __LINE__); \
     } while (0)
 
 static ALWAYS_INLINE bool is_power_of_two(size_t n) {

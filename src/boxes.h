@@ -3,9 +3,10 @@
  * Owns the table boxes.def and the choice of the variant. A room writes `if (has(counters))`, never `#if`:
  * both branches are always compiled, and the closed one is folded away.
  *
- * The build chooses the variant with -DHAKMEM_VARIANT_STANDARD, _FAST, _OBSERVE, _HARDENED or _CHECK (standard
- * when none is given), and may open or shut one box by itself with -DHAKMEM_BOX_<name>=1 or =0: that is how an
- * experiment prices a single box. It also passes -DHAKMEM_VERSION="..." and -DHAKMEM_COMMIT="...".
+ * The build chooses the variant with -DHAKMEM_VARIANT_STANDARD, _FAST, _OBSERVE, _HARDENED or _CHECK
+ * (standard when none is given), and may open or shut one box by itself with -DHAKMEM_BOX_<name>=1 or =0:
+ * that is how an experiment prices a single box. It also passes -DHAKMEM_VERSION="..." and
+ * -DHAKMEM_COMMIT="...".
  *
  * P1  has(name) is a constant expression: 0 or 1, usable in a static assertion.
  * P2  an override of one box wins over the variant's column and touches no other box.
@@ -39,8 +40,8 @@
 #define HAKMEM_COMMIT "unknown"
 #endif
 
-/* BOXES_CHOOSE(given, default): when HAKMEM_BOX_<name> is defined as 0 or 1, BOXES_GIVEN_<value> expands to two
- * arguments and its own value becomes the second one; otherwise the default stays second. */
+/* BOXES_CHOOSE(given, default): when HAKMEM_BOX_<name> is defined as 0 or 1, BOXES_GIVEN_<value> expands to
+ * two arguments and its own value becomes the second one; otherwise the default stays second. */
 #define BOXES_GIVEN_0 ~, 0
 #define BOXES_GIVEN_1 ~, 1
 #define BOXES_SECOND(first, second, ...) second
@@ -49,7 +50,7 @@
 #define BOXES_CHOOSE(given, otherwise) BOXES_SECOND_OF(BOXES_JOIN(given), otherwise, ~)
 
 enum boxes {
-#define BOX(name, sentence, standard, fast, observe, hardened, check)                                        \
+#define BOX(name, sentence, standard, fast, observe, hardened, check) \
     box_##name = BOXES_CHOOSE(HAKMEM_BOX_##name, BOXES_COLUMN(standard, fast, observe, hardened, check)),
 #include "boxes.def"
 #undef BOX

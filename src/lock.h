@@ -2,15 +2,15 @@
  *
  * Owns the waiting: a short spin, then a futex. Locks are taken on slow paths only.
  *
- * P1  a thread takes a lock only while it holds locks of higher ranks: so no two threads can wait for each other.
- *     Asserted in the check variant by a word of held ranks in each thread.
- * P2  only one thread is between take and release, and what it wrote is seen by the next one that takes.
- * P3  between lock_forking(true) and lock_forking(false) the calling thread passes through every lock: fork
- *     handlers of other libraries may allocate while we hold all our locks. Other threads keep waiting.
- * P4  lock_reset makes a lock free whoever held it: for the child of a fork, which has one thread.
+ * P1  a thread takes a lock only while it holds locks of higher ranks: so no two threads can wait for each
+ * other. Asserted in the check variant by a word of held ranks in each thread. P2  only one thread is between
+ * take and release, and what it wrote is seen by the next one that takes. P3  between lock_forking(true) and
+ * lock_forking(false) the calling thread passes through every lock: fork handlers of other libraries may
+ * allocate while we hold all our locks. Other threads keep waiting. P4  lock_reset makes a lock free whoever
+ * held it: for the child of a fork, which has one thread.
  *
- * Fork, in lifecycle: take every lock from the highest rank down, lock_forking(true), fork; the parent then calls
- * lock_forking(false) and releases, the child calls lock_forking(false) and resets.
+ * Fork, in lifecycle: take every lock from the highest rank down, lock_forking(true), fork; the parent then
+ * calls lock_forking(false) and releases, the child calls lock_forking(false) and resets.
  *
  * Called by every room with shared state. Never allocates, never changes errno.
  */
@@ -26,7 +26,7 @@ struct lock {
     uint32_t rank;          /* 0..31, the floor of the room */
 };
 
-#define LOCK_INITIAL(floor)                                                                                  \
+#define LOCK_INITIAL(floor) \
     { 0, (floor) }
 
 void lock_take(struct lock *lock);

@@ -6,7 +6,8 @@
  * P2  no text is written past `bytes`; what does not fit is cut, and the line still ends with a newline.
  * P3  log_line keeps errno.
  *
- * Formats: %s %c %d %u %x %p %% and the lengths l, ll, z of d, u, x. No widths, no precision, no floating point.
+ * Formats: %s %c %d %u %x %p %% and the lengths l, ll, z of d, u, x. No widths, no precision, no floating
+ * point.
  *
  * Called by every room from floor 3 up. Never fails: a closed stderr is ignored.
  */

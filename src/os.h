@@ -1,13 +1,13 @@
 /* os: every system call, the clock, the environment and entropy; and a count of each.
  *
- * Owns the way to the kernel. All calls for memory go through libc's syscall(), so that a preloaded shim of that
- * one name can make any of them fail. Another operating system is another os_*.c behind this header.
+ * Owns the way to the kernel. All calls for memory go through libc's syscall(), so that a preloaded shim of
+ * that one name can make any of them fail. Another operating system is another os_*.c behind this header.
  *
  * P1  no function here changes errno: failure is a return value, and the caller decides what it means.
- * P2  no function here allocates or takes a lock; each is safe before libc is initialised and in a signal handler.
- * P3  os_map_aligned returns an aligned address and keeps no spare mapping, or returns NULL.
- * P4  a refusal for good (ENOSYS, EPERM) of one kind of advice is remembered: it is not asked for again.
- * P5  when the process runs with more rights than its user (setuid), os_getenv sees nothing.
+ * P2  no function here allocates or takes a lock; each is safe before libc is initialised and in a signal
+ * handler. P3  os_map_aligned returns an aligned address and keeps no spare mapping, or returns NULL. P4  a
+ * refusal for good (ENOSYS, EPERM) of one kind of advice is remembered: it is not asked for again. P5  when
+ * the process runs with more rights than its user (setuid), os_getenv sees nothing.
  *
  * Called by metadata, superslab, large, purge, stats, log, lock, options. Never reads an option: it is told.
  */

@@ -1,0 +1,78 @@
+/* lock: see lock.h. States 0, 1, 2 as in Drepper's "Futexes are tricky": only a lock that somebody may sleep
+ * on costs a system call to release. */
+#include "lock.h"
+#include "base.h"
+#include "boxes.h"
+#include "os.h"
+
+enum { LOCK_FREE, LOCK_HELD, LOCK_WAITED_FOR };
+
+/* Longer than any of our critical sections on an idle machine, shorter than a sleep. */
+#define LOCK_SPINS 64
+
+static THREAD_LOCAL struct {
+    uint32_t held; /* bit per rank; kept where the box asserts is open */
+    bool forking;
+} lock_thread;
+
+static uint32_t lock_bit(const struct lock *lock) {
+    return 1u << lock->rank;
+}
+
+/* Pairs with the release in lock_release. */
+static bool lock_change(struct lock *lock) {
+    uint32_t expected = LOCK_FREE;
+    return atomic_compare_exchange_strong_explicit(&lock->state, &expected, LOCK_HELD, memory_order_acquire,
+                                                   memory_order_relaxed);
+}
+
+static COLD void lock_wait(struct lock *lock) {
+    for (int i = 0; i < LOCK_SPINS; i++) {
+        base_pause();
+        if (atomic_load_explicit(&lock->state, memory_order_relaxed) == LOCK_FREE && lock_change(lock))
+            return;
+    }
+    while (atomic_exchange_explicit(&lock->state, LOCK_WAITED_FOR, memory_order_acquire) != LOCK_FREE)
+        os_wait(&lock->state, LOCK_WAITED_FOR);
+}
+
+void lock_take(struct lock *lock) {
+    if (UNLIKELY(lock_thread.forking))
+        return;
+    ASSERT(P1, (lock_thread.held & (2 * lock_bit(lock) - 1)) == 0);
+    if (UNLIKELY(!lock_change(lock)))
+        lock_wait(lock);
+    if (has(asserts))
+        lock_thread.held |= lock_bit(lock);
+}
+
+bool lock_try(struct lock *lock) {
+    if (UNLIKELY(lock_thread.forking))
+        return true;
+    if (!lock_change(lock))
+        return false;
+    if (has(asserts))
+        lock_thread.held |= lock_bit(lock);
+    return true;
+}
+
+void lock_release(struct lock *lock) {
+    if (UNLIKELY(lock_thread.forking))
+        return;
+    if (has(asserts))
+        lock_thread.held &= ~lock_bit(lock);
+    uint32_t before = atomic_exchange_explicit(&lock->state, LOCK_FREE, memory_order_release);
+    ASSERT(P2, before != LOCK_FREE);
+    if (before == LOCK_WAITED_FOR)
+        os_wake(&lock->state, 1);
+}
+
+void lock_reset(struct lock *lock) {
+    if (has(asserts))
+        lock_thread.held &= ~lock_bit(lock);
+    atomic_store_explicit(&lock->state, LOCK_FREE, memory_order_release);
+}
+
+void lock_forking(bool on) {
+    lock_thread.forking = on;
+}

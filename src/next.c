@@ -1,0 +1,99 @@
+/* next: see next.h. dlsym is a weak reference, so that a fully static program links without it. */
+#include "next.h"
+#include "base.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+
+#pragma weak dlsym
+
+/* NEXT(field, "symbol", result, parameters, basic) */
+#define NEXT_TABLE                                                  \
+    NEXT(malloc, "malloc", void *, (size_t), true)                  \
+    NEXT(calloc, "calloc", void *, (size_t, size_t), true)          \
+    NEXT(realloc, "realloc", void *, (void *, size_t), true)        \
+    NEXT(free, "free", void, (void *), true)                        \
+    NEXT(aligned, "memalign", void *, (size_t, size_t), true)       \
+    NEXT(usable_size, "malloc_usable_size", size_t, (void *), true) \
+    NEXT(trim, "malloc_trim", int, (size_t), false)                 \
+    NEXT(mallopt, "mallopt", int, (int, int), false)                \
+    NEXT(mallinfo2, "mallinfo2", struct mallinfo2, (void), false)   \
+    NEXT(malloc_stats, "malloc_stats", void, (void), false)
+
+static struct {
+#define NEXT(field, symbol, result, parameters, basic) result(*field) parameters;
+    NEXT_TABLE
+#undef NEXT
+} next_table;
+
+static THREAD_LOCAL bool next_busy;
+
+/* Stores the address of `symbol` into *slot, a pointer to a function; false when there is none. */
+static bool next_find(void *slot, const char *symbol) {
+    void *address = dlsym(RTLD_NEXT, symbol);
+    memcpy(slot, &address, sizeof address);
+    return address != NULL;
+}
+
+bool next_resolve(void) {
+    if (dlsym == NULL)
+        return false;
+    int kept = errno;
+    bool complete = true;
+    next_busy = true;
+#define NEXT(field, symbol, result, parameters, basic)  \
+    if (!next_find(&next_table.field, symbol) && basic) \
+        complete = false;
+    NEXT_TABLE
+#undef NEXT
+    next_busy = false;
+    errno = kept;
+    return complete;
+}
+
+bool next_resolving(void) {
+    return next_busy;
+}
+
+void *next_malloc(size_t size) {
+    return next_table.malloc(size);
+}
+
+void *next_calloc(size_t count, size_t size) {
+    return next_table.calloc(count, size);
+}
+
+void *next_realloc(void *block, size_t size) {
+    return next_table.realloc(block, size);
+}
+
+void next_free(void *block) {
+    next_table.free(block);
+}
+
+void *next_aligned(size_t alignment, size_t size) {
+    return next_table.aligned(alignment, size);
+}
+
+size_t next_usable_size(void *block) {
+    return next_table.usable_size(block);
+}
+
+int next_trim(size_t pad) {
+    return next_table.trim != NULL ? next_table.trim(pad) : 0;
+}
+
+int next_mallopt(int parameter, int value) {
+    return next_table.mallopt != NULL ? next_table.mallopt(parameter, value) : 0;
+}
+
+struct mallinfo2 next_mallinfo2(void) {
+    static const struct mallinfo2 nothing;
+    return next_table.mallinfo2 != NULL ? next_table.mallinfo2() : nothing;
+}
+
+void next_malloc_stats(void) {
+    if (next_table.malloc_stats != NULL)
+        next_table.malloc_stats();
+}

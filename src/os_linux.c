@@ -1,0 +1,298 @@
+/* os on Linux: see os.h for what it promises.
+ *
+ * Memory calls go through syscall(); the environment is walked where libc has it, or, when we are called
+ * before libc has been initialised, where the kernel put it. */
+#include "base.h"
+#include "os.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
+
+#define OS_NANOSECONDS 1000000000u
+
+struct os_counts os_counts;
+
+static struct {
+    _Atomic uint32_t refused; /* bit per advice that the kernel refuses for good */
+    _Atomic uint64_t random;  /* state of the generator that stands in for getrandom */
+} os_state;
+
+/* Set by the dynamic linker to where the kernel put argc, argv and the environment. */
+extern void *__libc_stack_end __attribute__((weak));
+
+static void os_count(_Atomic uint64_t *counter) {
+    atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+}
+
+static void os_count_mapped(size_t more, size_t less) {
+    atomic_fetch_add_explicit(&os_counts.mapped_bytes, (uint64_t)more - less, memory_order_relaxed);
+}
+
+/* One system call; its error number goes to *error and errno stays as it was. */
+static long os_call(int *error, long number, long a, long b, long c, long d, long e, long f) {
+    int kept = errno;
+    long result = syscall(number, a, b, c, d, e, f);
+    *error = result == -1 ? errno : 0;
+    errno = kept;
+    return result;
+}
+
+void *os_map(size_t bytes, void *hint) {
+    int error;
+    long address = os_call(&error, SYS_mmap, (long)hint, (long)bytes, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    os_count(&os_counts.map);
+    if (error != 0) {
+        os_count(&os_counts.map_failed);
+        return NULL;
+    }
+    os_count_mapped(bytes, 0);
+    return (void *)address;
+}
+
+bool os_unmap(void *address, size_t bytes) {
+    int error;
+    os_call(&error, SYS_munmap, (long)address, (long)bytes, 0, 0, 0, 0);
+    os_count(&os_counts.unmap);
+    if (error != 0) {
+        os_count(&os_counts.unmap_failed);
+        return false;
+    }
+    os_count_mapped(0, bytes);
+    return true;
+}
+
+/* Maps enough to hold an aligned range wherever it falls, and unmaps what is too much. A piece that cannot be
+ * unmapped is counted as mapped and never used. */
+static void *os_map_trimmed(size_t bytes, size_t alignment) {
+    if (bytes > SIZE_MAX - alignment)
+        return NULL;
+    size_t total = bytes + alignment - os_page_size();
+    unsigned char *base = os_map(total, NULL);
+    if (base == NULL)
+        return NULL;
+    os_count(&os_counts.fallback_map);
+    size_t head = align_up((uintptr_t)base, alignment) - (uintptr_t)base;
+    size_t tail = total - head - bytes;
+    if (head != 0)
+        os_unmap(base, head);
+    if (tail != 0)
+        os_unmap(base + head + bytes, tail);
+    return base + head;
+}
+
+void *os_map_aligned(size_t bytes, size_t alignment, void *hint) {
+    void *address = os_map(bytes, hint);
+    if (address == NULL || align_down((uintptr_t)address, alignment) == (uintptr_t)address)
+        return address;
+    os_unmap(address, bytes);
+    return os_map_trimmed(bytes, alignment);
+}
+
+/* mremap; `replaced` is how much of our own memory the new range covers. */
+static void *os_remap_call(void *address, size_t old_bytes, size_t new_bytes, int flags, void *target,
+                           size_t replaced) {
+    int error;
+    long result =
+        os_call(&error, SYS_mremap, (long)address, (long)old_bytes, (long)new_bytes, flags, (long)target, 0);
+    os_count(&os_counts.remap);
+    if (error != 0) {
+        os_count(&os_counts.remap_failed);
+        return NULL;
+    }
+    os_count_mapped(new_bytes, old_bytes + replaced);
+    return (void *)result;
+}
+
+void *os_remap(void *address, size_t old_bytes, size_t new_bytes, bool may_move) {
+    return os_remap_call(address, old_bytes, new_bytes, may_move ? MREMAP_MAYMOVE : 0, NULL, 0);
+}
+
+void *os_remap_to(void *address, size_t old_bytes, size_t new_bytes, void *target) {
+    return os_remap_call(address, old_bytes, new_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, target, new_bytes);
+}
+
+/* One madvise; returns its error number. */
+static int os_madvise(void *address, size_t bytes, int advice) {
+    int error;
+    os_call(&error, SYS_madvise, (long)address, (long)bytes, advice, 0, 0, 0);
+    os_count(&os_counts.advise);
+    if (error == ENOMEM)
+        os_count(&os_counts.advise_enomem);
+    else if (error != 0)
+        os_count(&os_counts.advise_other);
+    return error;
+}
+
+static void os_count_advice(enum os_advice advice, bool taken) {
+    if (advice == OS_HUGE || advice == OS_COLLAPSE)
+        os_count(taken ? &os_counts.huge : &os_counts.huge_failed);
+    else if (taken)
+        os_count(&os_counts.decommit);
+}
+
+bool os_advise(void *address, size_t bytes, enum os_advice advice) {
+    static const int words[] = {
+        [OS_DONTNEED] = MADV_DONTNEED,
+        [OS_FREE] = MADV_FREE,
+        [OS_HUGE] = MADV_HUGEPAGE,
+        [OS_COLLAPSE] = MADV_COLLAPSE,
+    };
+    uint32_t bit = 1u << advice;
+    if (atomic_load_explicit(&os_state.refused, memory_order_relaxed) & bit) {
+        os_count(&os_counts.advise_disabled);
+        return false;
+    }
+    int error = os_madvise(address, bytes, words[advice]);
+    if (error == ENOSYS || error == EPERM)
+        atomic_fetch_or_explicit(&os_state.refused, bit, memory_order_relaxed);
+    if (error == EINVAL && advice == OS_FREE)
+        error = os_madvise(address, bytes, MADV_DONTNEED);
+    os_count_advice(advice, error == 0);
+    return error == 0;
+}
+
+size_t os_page_size(void) {
+    size_t bytes = getauxval(AT_PAGESZ);
+    return bytes != 0 ? bytes : 4 * KIB;
+}
+
+uint64_t os_now_ns(void) {
+    struct timespec now;
+    int kept = errno;
+    int failed = clock_gettime(CLOCK_MONOTONIC, &now);
+    errno = kept;
+    return failed ? 0 : (uint64_t)now.tv_sec * OS_NANOSECONDS + (uint64_t)now.tv_nsec;
+}
+
+/* splitmix64 over a counter, the clock, the kernel's random bytes and our own address. */
+static uint64_t os_random_without_kernel(void) {
+    uint64_t seed[2] = {0, 0};
+    const void *bytes = (const void *)getauxval(AT_RANDOM);
+    if (bytes != NULL)
+        memcpy(seed, bytes, sizeof seed);
+    uint64_t step = atomic_fetch_add_explicit(&os_state.random, 0x9e3779b97f4a7c15u, memory_order_relaxed);
+    uint64_t word = step + os_now_ns() + (seed[0] ^ (seed[1] >> 7)) + (uintptr_t)&os_state;
+    word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9u;
+    word = (word ^ (word >> 27)) * 0x94d049bb133111ebu;
+    return word ^ (word >> 31);
+}
+
+uint64_t os_random(void) {
+    const long nonblocking = 1;
+    uint64_t word;
+    int error;
+    long got = os_call(&error, SYS_getrandom, (long)&word, sizeof word, nonblocking, 0, 0, 0);
+    return got == (long)sizeof word ? word : os_random_without_kernel();
+}
+
+void os_write(int fd, const char *text, size_t bytes) {
+    while (bytes != 0) {
+        int error;
+        long written = os_call(&error, SYS_write, fd, (long)text, (long)bytes, 0, 0, 0);
+        if (error == EINTR)
+            continue;
+        if (written <= 0)
+            return;
+        text += written;
+        bytes -= (size_t)written;
+    }
+}
+
+_Noreturn void os_exit(int status) {
+    for (;;)
+        syscall(SYS_exit_group, status);
+}
+
+/* A filter that forbids futex turns waiting into yielding. */
+void os_wait(_Atomic uint32_t *word, uint32_t expected) {
+    int error;
+    os_call(&error, SYS_futex, (long)word, FUTEX_WAIT_PRIVATE, expected, 0, 0, 0);
+    if (error == ENOSYS || error == EPERM)
+        os_call(&error, SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+}
+
+void os_wake(_Atomic uint32_t *word, unsigned waiters) {
+    int error;
+    os_call(&error, SYS_futex, (long)word, FUTEX_WAKE_PRIVATE, waiters, 0, 0, 0);
+}
+
+bool os_secure(void) {
+    return getauxval(AT_SECURE) != 0;
+}
+
+/* Behind argc and argv[argc] == NULL, where the kernel put it: for calls that come before libc has set
+ * environ. */
+static char **os_environment_of_kernel(void) {
+    if (&__libc_stack_end == NULL || __libc_stack_end == NULL)
+        return NULL;
+    long *argc = __libc_stack_end;
+    return (char **)(argc + 1) + *argc + 1;
+}
+
+const char *os_environment(size_t i) {
+    char **first = environ != NULL ? environ : os_environment_of_kernel();
+    return first != NULL ? first[i] : NULL;
+}
+
+const char *os_getenv(const char *name) {
+    if (os_secure())
+        return NULL;
+    size_t length = strlen(name);
+    const char *entry;
+    for (size_t i = 0; (entry = os_environment(i)) != NULL; i++)
+        if (strncmp(entry, name, length) == 0 && entry[length] == '=')
+            return entry + length + 1;
+    return NULL;
+}
+
+/* The second number of /proc/self/statm: resident pages. */
+static uint64_t os_resident_bytes(void) {
+    char text[64];
+    int error;
+    int unused;
+    long fd = os_call(&error, SYS_openat, AT_FDCWD, (long)"/proc/self/statm", O_RDONLY | O_CLOEXEC, 0, 0, 0);
+    if (error != 0)
+        return 0;
+    long bytes = os_call(&error, SYS_read, fd, (long)text, sizeof text - 1, 0, 0, 0);
+    os_call(&unused, SYS_close, fd, 0, 0, 0, 0, 0);
+    if (error != 0)
+        return 0;
+    text[bytes] = '\0';
+    const char *at = strchr(text, ' ');
+    uint64_t pages = 0;
+    for (at = at != NULL ? at + 1 : ""; *at >= '0' && *at <= '9'; at++)
+        pages = pages * 10 + (uint64_t)(*at - '0');
+    return pages * os_page_size();
+}
+
+static uint64_t os_time_ns(struct timeval time) {
+    return (uint64_t)time.tv_sec * OS_NANOSECONDS + (uint64_t)time.tv_usec * 1000;
+}
+
+void os_read_usage(struct os_usage *usage) {
+    struct rusage now;
+    int error;
+    memset(usage, 0, sizeof *usage);
+    os_call(&error, SYS_getrusage, RUSAGE_SELF, (long)&now, 0, 0, 0, 0);
+    if (error == 0) {
+        usage->peak_rss_bytes = (uint64_t)now.ru_maxrss * KIB;
+        usage->minor_faults = (uint64_t)now.ru_minflt;
+        usage->major_faults = (uint64_t)now.ru_majflt;
+        usage->user_ns = os_time_ns(now.ru_utime);
+        usage->system_ns = os_time_ns(now.ru_stime);
+    }
+    usage->rss_bytes = os_resident_bytes();
+}
