@@ -1,0 +1,700 @@
+"""Explores every interleaving of the protocol by which a block goes home from a thread that does not own it.
+
+    remote_protocol.py [--verbose] [SCENARIO...]
+
+The protocol is written below (class Protocol) as functions that yield one atomic operation at a time. For each scenario,
+a few small programs over that protocol, the explorer visits every reachable state, and checks in each of them:
+
+    R1  no bit is lost: at quiescence, after every heap has drained its inbox, every freed block was collected
+    R2  no bit is collected twice
+    R3  only the owner of a slab collects its bits
+    R4  a slab is linked into at most one inbox, once, and its link is written only while it is in none
+    R5  a slab is adopted by one heap only
+    R6  no deadlock: some program can go on until all have ended
+
+Then the proof that the explorer would notice: each mutation takes one thing out of the protocol (an exchange becomes a
+load and a store, the forward step is dropped, ...) and must be found to break a property in some scenario. The exit
+status is 0 only when the protocol holds everywhere and every mutation is found.
+
+How it works: memory is a tuple of integers, a program is a generator that is replayed from the results of the operations
+it has made since its last call boundary, so that a state is (memory, position and results of each program) and can be
+remembered. Nothing is random, and nothing depends on time.
+"""
+
+import argparse
+import sys
+
+NONE = -1
+IDLE_LOCK = ("idle_lock",)
+
+
+class Broken(Exception):
+    """A property does not hold; the text says which."""
+
+
+# Operations. Each is a tuple: a name, a cell, and values. The machine executes them atomically.
+
+
+def load(cell):
+    return ("load", cell)
+
+
+def store(cell, value):
+    return ("store", cell, value)
+
+
+def exchange(cell, value):
+    return ("exchange", cell, value)
+
+
+def fetch_or(cell, bits):
+    return ("fetch_or", cell, bits)
+
+
+def compare_exchange(cell, expected, value):
+    return ("compare_exchange", cell, expected, value)
+
+
+def take_lock(cell):
+    return ("take_lock", cell)
+
+
+def collect(slab, word, bits, heap):
+    """Not shared memory: the books of the explorer. The bits have come home to `heap`."""
+    return ("collect", slab, word, bits, heap)
+
+
+def adopted(slab, idle, heap):
+    """Books as well: `heap` is about to take the slab from `idle`."""
+    return ("adopted", slab, idle, heap)
+
+
+class Protocol:
+    """The protocol as it stands in src/remote.c. Slabs, heaps and words are small integers."""
+
+    name = "the protocol"
+
+    def remote_free(self, slab, word, bit):
+        """A thread that does not own the slab frees one of its blocks."""
+        if (yield fetch_or(("word", slab, word), bit)):
+            return
+        if (yield fetch_or(("summary", slab), 1 << word)):
+            return
+        owner = yield load(("owner", slab))
+        yield from self.push(slab, owner)
+
+    def push(self, slab, heap):
+        while True:
+            head = yield load(("inbox", heap))
+            yield store(("next", slab), head)
+            if (yield compare_exchange(("inbox", heap), head, slab)):
+                return
+
+    def drain(self, heap):
+        """The owner takes its whole inbox; slabs that have moved on are sent after their new owner."""
+        slab = yield exchange(("inbox", heap), NONE)
+        while slab != NONE:
+            following = yield load(("next", slab))
+            owner = yield load(("owner", slab))
+            if owner == heap:
+                yield from self.collect_slab(slab, heap)
+            else:
+                yield from self.push(slab, owner)
+            slab = following
+
+    def collect_slab(self, slab, heap):
+        summary = yield exchange(("summary", slab), 0)
+        word = 0
+        while summary >> word:
+            if summary >> word & 1:
+                bits = yield exchange(("word", slab, word), 0)
+                yield collect(slab, word, bits, heap)
+            word += 1
+
+    def retire(self, heap):
+        """The thread of `heap` ends."""
+        yield take_lock(IDLE_LOCK)
+        yield store(("idle", heap), 1)
+        yield store(IDLE_LOCK, 0)
+
+    def revive(self, heap, calls):
+        """A new thread takes the idle heap `heap`, if it finds it, and makes the calls as its owner."""
+        yield take_lock(IDLE_LOCK)
+        idle = yield exchange(("idle", heap), 0)
+        yield store(IDLE_LOCK, 0)
+        if idle:
+            for name, *arguments in calls:
+                yield from getattr(self, name)(*arguments)
+
+    def adopt(self, slab, idle, heap):
+        """Heap `heap` takes a slab of the heap `idle`, if that is idle and has it."""
+        yield take_lock(IDLE_LOCK)
+        if (yield load(("idle", idle))) and (yield load(("owner", slab))) == idle:
+            yield from self.drain(idle)
+            yield adopted(slab, idle, heap)
+            yield store(("owner", slab), heap)
+        yield store(IDLE_LOCK, 0)
+
+
+class SummaryLast(Protocol):
+    name = "the summary is cleared after the words"
+
+    def collect_slab(self, slab, heap):
+        summary = yield load(("summary", slab))
+        for word in range(2):
+            if summary >> word & 1:
+                bits = yield exchange(("word", slab, word), 0)
+                yield collect(slab, word, bits, heap)
+        yield store(("summary", slab), 0)
+
+
+class PlainWord(Protocol):
+    name = "a word is read and cleared in two steps"
+
+    def collect_slab(self, slab, heap):
+        summary = yield exchange(("summary", slab), 0)
+        for word in range(2):
+            if summary >> word & 1:
+                bits = yield load(("word", slab, word))
+                yield store(("word", slab, word), 0)
+                yield collect(slab, word, bits, heap)
+
+
+class PlainSummary(Protocol):
+    name = "the summary is read and cleared in two steps"
+
+    def collect_slab(self, slab, heap):
+        summary = yield load(("summary", slab))
+        yield store(("summary", slab), 0)
+        for word in range(2):
+            if summary >> word & 1:
+                bits = yield exchange(("word", slab, word), 0)
+                yield collect(slab, word, bits, heap)
+
+
+class SummaryFirst(Protocol):
+    name = "a freer sets the summary before the word"
+
+    def remote_free(self, slab, word, bit):
+        summary = yield fetch_or(("summary", slab), 1 << word)
+        yield fetch_or(("word", slab, word), bit)
+        if not summary:
+            owner = yield load(("owner", slab))
+            yield from self.push(slab, owner)
+
+
+class AlwaysPush(Protocol):
+    name = "a freer pushes the slab whatever the summary was"
+
+    def remote_free(self, slab, word, bit):
+        if (yield fetch_or(("word", slab, word), bit)):
+            return
+        yield fetch_or(("summary", slab), 1 << word)
+        owner = yield load(("owner", slab))
+        yield from self.push(slab, owner)
+
+
+class NeverPush(Protocol):
+    name = "a freer pushes only when its word was the first"
+
+    def remote_free(self, slab, word, bit):
+        if (yield fetch_or(("word", slab, word), bit)):
+            return
+        if (yield fetch_or(("summary", slab), 1 << word)) or word:
+            return
+        owner = yield load(("owner", slab))
+        yield from self.push(slab, owner)
+
+
+class PlainPush(Protocol):
+    name = "push stores the head instead of comparing it"
+
+    def push(self, slab, heap):
+        head = yield load(("inbox", heap))
+        yield store(("next", slab), head)
+        yield store(("inbox", heap), slab)
+
+
+class PlainTake(Protocol):
+    name = "the inbox is read and cleared in two steps"
+
+    def drain(self, heap):
+        slab = yield load(("inbox", heap))
+        yield store(("inbox", heap), NONE)
+        while slab != NONE:
+            following = yield load(("next", slab))
+            owner = yield load(("owner", slab))
+            if owner == heap:
+                yield from self.collect_slab(slab, heap)
+            else:
+                yield from self.push(slab, owner)
+            slab = following
+
+
+class LateLink(Protocol):
+    name = "the link is read after the slab was given free"
+
+    def drain(self, heap):
+        slab = yield exchange(("inbox", heap), NONE)
+        while slab != NONE:
+            owner = yield load(("owner", slab))
+            if owner == heap:
+                yield from self.collect_slab(slab, heap)
+                slab = yield load(("next", slab))
+            else:
+                following = yield load(("next", slab))
+                yield from self.push(slab, owner)
+                slab = following
+
+
+class DropForeign(Protocol):
+    name = "a slab that has moved on is dropped"
+
+    def drain(self, heap):
+        slab = yield exchange(("inbox", heap), NONE)
+        while slab != NONE:
+            following = yield load(("next", slab))
+            owner = yield load(("owner", slab))
+            if owner == heap:
+                yield from self.collect_slab(slab, heap)
+            slab = following
+
+
+class CollectForeign(Protocol):
+    name = "a slab that has moved on is collected all the same"
+
+    def drain(self, heap):
+        slab = yield exchange(("inbox", heap), NONE)
+        while slab != NONE:
+            following = yield load(("next", slab))
+            yield from self.collect_slab(slab, heap)
+            slab = following
+
+
+class AdoptUnlocked(Protocol):
+    name = "adoption without the idle lock"
+
+    def adopt(self, slab, idle, heap):
+        if (yield load(("idle", idle))) and (yield load(("owner", slab))) == idle:
+            yield from self.drain(idle)
+            yield adopted(slab, idle, heap)
+            yield store(("owner", slab), heap)
+
+
+class AdoptLive(Protocol):
+    name = "adoption from a heap that is not idle"
+
+    def adopt(self, slab, idle, heap):
+        yield take_lock(IDLE_LOCK)
+        if (yield load(("owner", slab))) == idle:
+            yield from self.drain(idle)
+            yield adopted(slab, idle, heap)
+            yield store(("owner", slab), heap)
+        yield store(IDLE_LOCK, 0)
+
+
+class AdoptUnchecked(Protocol):
+    name = "adoption of a slab that another heap has taken meanwhile"
+
+    def adopt(self, slab, idle, heap):
+        yield take_lock(IDLE_LOCK)
+        if (yield load(("idle", idle))):
+            yield from self.drain(idle)
+            yield adopted(slab, idle, heap)
+            yield store(("owner", slab), heap)
+        yield store(IDLE_LOCK, 0)
+
+
+class AdoptKeepsLock(Protocol):
+    name = "adoption that finds nothing keeps the idle lock"
+
+    def adopt(self, slab, idle, heap):
+        yield take_lock(IDLE_LOCK)
+        if (yield load(("idle", idle))) and (yield load(("owner", slab))) == idle:
+            yield from self.drain(idle)
+            yield adopted(slab, idle, heap)
+            yield store(("owner", slab), heap)
+            yield store(IDLE_LOCK, 0)
+
+
+MUTATIONS = (
+    SummaryLast,
+    PlainWord,
+    PlainSummary,
+    SummaryFirst,
+    AlwaysPush,
+    NeverPush,
+    PlainPush,
+    PlainTake,
+    LateLink,
+    DropForeign,
+    CollectForeign,
+    AdoptUnlocked,
+    AdoptLive,
+    AdoptUnchecked,
+    AdoptKeepsLock,
+)
+
+
+class Scenario:
+    """Initial owners (one a slab), idle heaps, and programs: lists of calls of protocol functions."""
+
+    def __init__(self, name, heaps, owners, programs, idle=(), words=2):
+        self.name = name
+        self.heaps = heaps
+        self.owners = owners
+        self.programs = [tuple(program) for program in programs]
+        self.idle = idle
+        self.words = words
+
+    def freed(self):
+        """The bits that must come home: {(slab, word): bits}."""
+        bits = {}
+        for program in self.programs:
+            for name, *arguments in program:
+                if name == "remote_free":
+                    slab, word, bit = arguments
+                    bits[slab, word] = bits.get((slab, word), 0) | bit
+        return bits
+
+    def memory(self):
+        cells = {IDLE_LOCK: 0}
+        for heap in range(self.heaps):
+            cells["inbox", heap] = NONE
+            cells["idle", heap] = int(heap in self.idle)
+        for slab, owner in enumerate(self.owners):
+            cells["owner", slab] = owner
+            cells["summary", slab] = 0
+            cells["next", slab] = NONE
+            cells["linked", slab] = 0
+            for word in range(self.words):
+                cells["word", slab, word] = 0
+                cells["home", slab, word] = 0
+        return cells
+
+
+SCENARIOS = (
+    Scenario(
+        "two freers of one word",
+        heaps=1,
+        owners=[0],
+        programs=[[("remote_free", 0, 0, 1)], [("remote_free", 0, 0, 2)], [("drain", 0), ("drain", 0)]],
+    ),
+    Scenario(
+        "two freers of two words",
+        heaps=1,
+        owners=[0],
+        programs=[[("remote_free", 0, 0, 1)], [("remote_free", 0, 1, 1)], [("drain", 0), ("drain", 0)]],
+    ),
+    Scenario(
+        "one freer after another, two bits each",
+        heaps=1,
+        owners=[0],
+        programs=[
+            [("remote_free", 0, 0, 1), ("remote_free", 0, 0, 2)],
+            [("remote_free", 0, 1, 1), ("remote_free", 0, 0, 4)],
+            [("drain", 0), ("drain", 0)],
+        ],
+    ),
+    Scenario(
+        "three freers, the owner drains as often",
+        heaps=1,
+        owners=[0],
+        programs=[
+            [("remote_free", 0, 0, 1), ("remote_free", 0, 1, 1)],
+            [("remote_free", 0, 0, 2)],
+            [("remote_free", 0, 1, 2)],
+            [("drain", 0), ("drain", 0), ("drain", 0)],
+        ],
+    ),
+    Scenario(
+        "two slabs in one inbox",
+        heaps=1,
+        owners=[0, 0],
+        programs=[
+            [("remote_free", 0, 0, 1), ("remote_free", 1, 0, 1)],
+            [("remote_free", 1, 0, 2), ("remote_free", 0, 0, 2)],
+            [("drain", 0), ("drain", 0)],
+        ],
+    ),
+    Scenario(
+        "adoption while a freer holds the old owner",
+        heaps=2,
+        owners=[0],
+        idle=[0],
+        programs=[
+            [("remote_free", 0, 0, 1), ("remote_free", 0, 0, 4)],
+            [("remote_free", 0, 1, 1)],
+            [("adopt", 0, 0, 1), ("drain", 1)],
+        ],
+    ),
+    Scenario(
+        "two heaps want the same slab",
+        heaps=3,
+        owners=[0],
+        idle=[0],
+        programs=[
+            [("remote_free", 0, 0, 1)],
+            [("adopt", 0, 0, 1), ("drain", 1)],
+            [("adopt", 0, 0, 2), ("drain", 2)],
+        ],
+    ),
+    Scenario(
+        "an owner ends, another heap adopts",
+        heaps=2,
+        owners=[0],
+        programs=[
+            [("remote_free", 0, 0, 1), ("remote_free", 0, 1, 1)],
+            [("drain", 0), ("retire", 0)],
+            [("adopt", 0, 0, 1), ("drain", 1)],
+        ],
+    ),
+    Scenario(
+        "adoption beside a thread that revives the heap",
+        heaps=2,
+        owners=[0, 0],
+        idle=[0],
+        programs=[
+            [("remote_free", 0, 0, 1), ("remote_free", 1, 0, 1)],
+            [("adopt", 0, 0, 1), ("drain", 1)],
+            [("revive", 0, (("drain", 0),))],
+        ],
+    ),
+    Scenario(
+        "a slab that moves on twice",
+        heaps=3,
+        owners=[0],
+        idle=[0],
+        programs=[
+            [("remote_free", 0, 0, 1), ("remote_free", 0, 0, 2)],
+            [("adopt", 0, 0, 1), ("drain", 1), ("retire", 1)],
+            [("adopt", 0, 1, 2), ("drain", 2)],
+        ],
+    ),
+)
+
+BOOKS = ("collect", "adopted")
+LONGEST_CALL = 400
+DONE = ("done",)
+
+
+class Explorer:
+    """Visits every state of one scenario under one protocol; raises Broken with the way there."""
+
+    def __init__(self, protocol, scenario):
+        self.protocol = protocol
+        self.scenario = scenario
+        self.cells = scenario.memory()
+        self.place = {cell: i for i, cell in enumerate(self.cells)}
+        self.freed = scenario.freed()
+        self.known = {}
+
+    def next_operation(self, call, results):
+        """The operation that a call makes after its earlier ones gave `results`; DONE when it has ended."""
+        key = (call, results)
+        if key not in self.known:
+            if len(results) > LONGEST_CALL:
+                raise Broken("R6: a call does not end")
+            generator = getattr(self.protocol, call[0])(*call[1:])
+            try:
+                operation = next(generator)
+                for result in results:
+                    operation = generator.send(result)
+            except StopIteration:
+                operation = DONE
+            self.known[key] = operation
+        return self.known[key]
+
+    def settle(self, memory, program, position):
+        """Steps over what needs no shared memory: ended calls, and the explorer's books."""
+        call, results = position
+        while call < len(program):
+            operation = self.next_operation(program[call], results)
+            if operation is DONE:
+                call, results = call + 1, ()
+            elif operation[0] in BOOKS:
+                self.keep_books(memory, operation)
+                results += (None,)
+            else:
+                return (call, results), operation
+        return (call, ()), None
+
+    def keep_books(self, memory, operation):
+        place = self.place
+        if operation[0] == "adopted":
+            slab, idle, heap = operation[1:]
+            if memory[place["owner", slab]] != idle:
+                raise Broken(f"R5: heap {heap} adopts slab {slab}, which is no longer heap {idle}'s")
+            return
+        slab, word, bits, heap = operation[1:]
+        if memory[place["owner", slab]] != heap:
+            raise Broken(f"R3: heap {heap} collects from slab {slab} of heap {memory[place['owner', slab]]}")
+        home = place["home", slab, word]
+        if memory[home] & bits:
+            raise Broken(f"R2: bits {memory[home] & bits:b} of slab {slab}, word {word} are collected twice")
+        memory[home] |= bits
+
+    def execute(self, memory, operation):
+        """Carries out one atomic operation on the list `memory` and gives its result."""
+        name, cell = operation[0], operation[1]
+        place = self.place[cell]
+        old = memory[place]
+        if name == "load":
+            if cell[0] == "next":
+                memory[self.place["linked", cell[1]]] = 0
+            return old
+        if name == "compare_exchange":
+            if old != operation[2]:
+                return False
+            self.link(memory, cell, operation[3])
+            memory[place] = operation[3]
+            return True
+        if name == "fetch_or":
+            if cell[0] == "word" and old & operation[2]:
+                raise Broken(f"a scenario frees {cell} twice")
+            memory[place] = old | operation[2]
+        elif name == "take_lock":
+            memory[place] = 1
+        else:
+            self.link(memory, cell, operation[2])
+            memory[place] = operation[2]
+        return old
+
+    def link(self, memory, cell, value):
+        if cell[0] == "next" and memory[self.place["linked", cell[1]]]:
+            raise Broken(f"R4: the link of slab {cell[1]} is written while it is in an inbox")
+        if cell[0] == "inbox" and value != NONE:
+            linked = self.place["linked", value]
+            if memory[linked]:
+                raise Broken(f"R4: slab {value} is pushed twice")
+            memory[linked] = 1
+
+    def enabled(self, memory, operation):
+        return operation is not None and (operation[0] != "take_lock" or not memory[self.place[operation[1]]])
+
+    def successors(self, state):
+        memory, positions = state
+        waiting = False
+        ran = False
+        for index, program in enumerate(self.scenario.programs):
+            call, results = positions[index]
+            if call >= len(program):
+                continue
+            operation = self.next_operation(program[call], results)
+            if not self.enabled(memory, operation):
+                waiting = True
+                continue
+            ran = True
+            changed = list(memory)
+            step = (index, program[call][0], operation)
+            try:
+                result = self.execute(changed, operation)
+                position, _ = self.settle(changed, program, (call, results + (result,)))
+            except Broken as broken:
+                yield step, broken
+                continue
+            yield step, (tuple(changed), positions[:index] + (position,) + positions[index + 1 :])
+        if waiting and not ran:
+            yield (None, "", ()), Broken("R6: deadlock")
+
+    def quiescence(self, memory):
+        """All programs have ended: the heaps drain until their inboxes are empty; then all must be home."""
+        memory = list(memory)
+        for _ in range(3):
+            for heap in range(self.scenario.heaps):
+                position = (0, ())
+                program = (("drain", heap),)
+                while True:
+                    position, operation = self.settle(memory, program, position)
+                    if operation is None:
+                        break
+                    position = (position[0], position[1] + (self.execute(memory, operation),))
+        for (slab, word), bits in self.freed.items():
+            lost = bits & ~memory[self.place["home", slab, word]]
+            if lost:
+                raise Broken(f"R1: bits {lost:b} of slab {slab}, word {word} never come home")
+
+    def explore(self):
+        """The number of states; Broken when a property fails in one of them."""
+        memory = list(self.cells.values())
+        positions = tuple(self.settle(memory, program, (0, ()))[0] for program in self.scenario.programs)
+        first = (tuple(memory), positions)
+        came_from = {first: None}
+        stack = [first]
+        while stack:
+            state = stack.pop()
+            last = True
+            for step, following in self.successors(state):
+                last = False
+                if isinstance(following, Broken):
+                    raise Broken(self.report(following, state, step, came_from))
+                if following not in came_from:
+                    came_from[following] = (state, step)
+                    stack.append(following)
+            if last:
+                try:
+                    self.quiescence(state[0])
+                except Broken as broken:
+                    raise Broken(self.report(broken, state, None, came_from)) from broken
+        return len(came_from)
+
+    def report(self, broken, state, step, came_from):
+        steps = [step] if step else []
+        while came_from[state]:
+            state, earlier = came_from[state]
+            steps.append(earlier)
+        lines = [str(broken)]
+        for index, call, operation in reversed(steps):
+            if index is not None:
+                lines.append(f"    program {index} ({call}): {' '.join(str(part) for part in operation)}")
+        return "\n".join(lines)
+
+
+def explore_all(protocol, scenarios):
+    """[(scenario, states or None, what broke or None)]"""
+    outcomes = []
+    for scenario in scenarios:
+        try:
+            outcomes.append((scenario, Explorer(protocol, scenario).explore(), None))
+        except Broken as broken:
+            outcomes.append((scenario, None, broken))
+    return outcomes
+
+
+def check_mutation(mutation, scenarios, verbose):
+    """True when some scenario shows that the mutated protocol is wrong."""
+    for scenario in scenarios:
+        try:
+            Explorer(mutation(), scenario).explore()
+        except Broken as broken:
+            text = str(broken) if verbose else str(broken).split("\n", 1)[0]
+            print(f"found: {mutation.name}: in '{scenario.name}': {text}")
+            return True
+    print(f"NOT FOUND: {mutation.name}")
+    return False
+
+
+def main():
+    parser = argparse.ArgumentParser(description="explores the remote-free protocol")
+    parser.add_argument("--verbose", action="store_true", help="print the way to each finding of a mutation")
+    parser.add_argument("scenario", nargs="*", help="only the scenarios whose name contains one of these")
+    arguments = parser.parse_args()
+    scenarios = [
+        scenario
+        for scenario in SCENARIOS
+        if not arguments.scenario or any(text in scenario.name for text in arguments.scenario)
+    ]
+    failures = 0
+    for scenario, states, broken in explore_all(Protocol(), scenarios):
+        if broken:
+            failures += 1
+            print(f"BROKEN: {scenario.name}: {broken}")
+        else:
+            print(f"holds: {scenario.name}: {states} states")
+    if not arguments.scenario:
+        failures += sum(not check_mutation(mutation, scenarios, arguments.verbose) for mutation in MUTATIONS)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
