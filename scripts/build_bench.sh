@@ -1,0 +1,48 @@
+#!/bin/sh
+# Builds the benchmark drivers in build/bench: each variant's library, and the driver linked to it.
+#
+# usage: scripts/build_bench.sh [NAME...]      NAME: hakmem hakmem_minimal hakmem_observe hakmem_hardened system mi
+#                                              hakmem_fast_pgo (not in the default: see build_pgo.sh)
+# A full name bench_random_mixed_NAME is understood too. mi fetches and builds mimalloc when it is not there yet;
+# without names everything is built, and mimalloc left out, with a word about it, where it cannot be fetched.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(dirname "$here")
+
+peer_ready() {
+    [ -e "$root/build/peers/libmimalloc3.so" ] || "$here/get_mimalloc.sh" >&2
+}
+
+driver_build() {
+    "$root/hakmem" build "$1"
+    log=$root/build/$1/bench.log
+    (cd "$root" && cmake --preset "$1" && cmake --build "build/$1" --target "bench_random_mixed_$2") >"$log" 2>&1 || {
+        tail -n 40 "$log" >&2
+        exit 1
+    }
+    echo "$root/build/bench/bench_random_mixed_$2"
+}
+
+if [ $# -eq 0 ]; then
+    set -- hakmem hakmem_minimal hakmem_observe hakmem_hardened system
+    if peer_ready; then
+        set -- "$@" mi
+    else
+        echo 'build_bench: going on without mimalloc' >&2
+    fi
+fi
+for name in "$@"; do
+    name=${name#bench_random_mixed_}
+    case $name in
+        hakmem | system) driver_build standard "$name" ;;
+        hakmem_minimal) driver_build fast "$name" ;;
+        hakmem_observe) driver_build observe "$name" ;;
+        hakmem_hardened) driver_build hardened "$name" ;;
+        mi) peer_ready && driver_build standard mi ;;
+        hakmem_fast_pgo) "$here/build_pgo.sh" ;;
+        *)
+            echo "build_bench: unknown driver '$name'" >&2
+            exit 2
+            ;;
+    esac
+done

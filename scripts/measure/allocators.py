@@ -1,0 +1,96 @@
+"""What is measured: an allocator, named on the command line, and one run of the benchmark driver on it.
+
+An allocator is named by the path of a shared library, which is preloaded under bench_random_mixed_system, or by
+the path of a driver that is linked to it, or by the last part of a driver's name in build/bench (`hakmem`, `mi`,
+`system`). `label=path` gives it another name in the tables.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from settings import BENCH, PEERS, clean_environment, refuse
+
+THROUGHPUT = re.compile(r"^Throughput = (\d+) ops/s \[iter=(\d+) ws=(\d+)\] time=([\d.]+)s$", re.M)
+EPOCH = re.compile(r"^\[EPOCH\] (\d+) Throughput = (\d+) ops/s \[iter=(\d+) ws=(\d+)\] time=([\d.]+)s rss_kb=(\d+)$")
+PEAK = re.compile(r"^\[RSS\] peak_kb=(\d+)$", re.M)
+PREFIX = "bench_random_mixed_"
+
+
+class RunFailed(Exception):
+    """A driver ended badly or printed something that is not its format."""
+
+
+class Allocator:
+    """A name for the tables, the driver to run and the library to preload under it."""
+
+    def __init__(self, word):
+        label, equals, path = word.partition("=")
+        if not equals:
+            label, path = "", word
+        if "/" not in path and not path.endswith(".so"):
+            path = str(BENCH / f"{PREFIX}{path}")
+        if not os.path.isfile(path):
+            refuse(f"no such allocator: {path} (scripts/build_bench.sh builds the drivers)")
+        self.preload = os.path.abspath(path) if ".so" in os.path.basename(path) else None
+        self.driver = str(BENCH / f"{PREFIX}system") if self.preload else os.path.abspath(path)
+        if not os.access(self.driver, os.X_OK):
+            refuse(f"no driver at {self.driver} (scripts/build_bench.sh builds it)")
+        self.label = label or re.sub(r"\.so.*$", "", os.path.basename(path)).replace(PREFIX, "")
+
+    def environment(self, **asked):
+        return clean_environment(LD_PRELOAD=self.preload, **asked)
+
+    def version(self):
+        """The version that get_mimalloc.sh wrote down, if this is a peer of that script."""
+        name = "libmimalloc3.so" if self.label == "mi" else os.path.basename(self.preload or "")
+        noted = PEERS / f"{name}.version"
+        return noted.read_text().strip() if name and noted.is_file() else ""
+
+    def command(self, iterations, working_set, seed=1):
+        return [self.driver, str(iterations), str(working_set), str(seed)]
+
+    def run(self, iterations, working_set, seed=1, **asked):
+        """One run to its end: the completed process, its output as text."""
+        done = subprocess.run(
+            self.command(iterations, working_set, seed),
+            env=self.environment(**asked),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+        )
+        if done.returncode != 0 or not THROUGHPUT.search(done.stdout):
+            raise RunFailed(f"{self.label}: exit status {done.returncode}: {(done.stderr or done.stdout).strip()[-300:]}")
+        return done
+
+    def throughput(self, iterations, working_set, seed=1, **asked):
+        return int(THROUGHPUT.search(self.run(iterations, working_set, seed, **asked).stdout).group(1))
+
+    def peak_kb(self, iterations, working_set, **asked):
+        return int(PEAK.search(self.run(iterations, working_set, BENCH_RSS=1, **asked).stderr).group(1))
+
+
+def named(words, default):
+    """The allocators of the command line; without any, those of the default that are built."""
+    if words:
+        return [Allocator(word) for word in words]
+    found = [word for word in default if Path(word if "/" in word else BENCH / f"{PREFIX}{word}").is_file()]
+    if not found:
+        refuse("nothing is built yet: run scripts/build_bench.sh")
+    return [Allocator(word) for word in found]
+
+
+def everything():
+    """The default of the surveys: every variant, glibc, and the peers that are built."""
+    return ["hakmem", "hakmem_minimal", "hakmem_observe", "hakmem_hardened", "mi", str(PEERS / "libmimalloc2.so"), "system"]
+
+
+def needed(tool, package):
+    """The tool's path, or the end of the program with the name of its Debian package."""
+    path = shutil.which(tool)
+    if not path:
+        refuse(f"{tool} is needed (Debian package: {package})")
+    return path

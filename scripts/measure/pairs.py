@@ -1,0 +1,82 @@
+"""Interleaved comparison of two or more allocators on the mixed workload: ratios to the last one named.
+
+Each round runs every allocator once, in a random order, so that a machine that slows down slows all of them. A
+round gives one ratio per allocator; the verdict is the median of the ratios with a bootstrap 95 % interval. A round
+cut by Ctrl-C is dropped, the finished ones are reported.
+
+Variables: RUNS (rounds, 10), ITERS (20000000), WS (a list: 400 4000 100000 1000000), SEED (1), PIN (a CPU, or off).
+Arguments: allocators, see allocators.py; without any: hakmem_minimal against mi.
+"""
+
+import os
+import random
+import sys
+
+from allocators import RunFailed, named
+from output import Progress, millions, table, until_interrupted
+from settings import number, numbers, pin, refuse
+from summary import Summary, bootstrap_interval
+
+BARS = {400: 1.00, 4000: 1.15, 100000: 1.60}
+
+
+def measure(allocators, working_set, rounds, iterations, progress):
+    """Throughputs of every finished round, and whether Ctrl-C ended them early."""
+    order, finished = random.Random(working_set), []
+    seed = number("SEED", 1, lowest=0)
+    try:
+        for i in range(rounds):
+            figures = {}
+            for allocator in order.sample(allocators, len(allocators)):
+                progress.say(f"WS={working_set} round {i + 1}/{rounds} {allocator.label}")
+                figures[allocator.label] = allocator.throughput(iterations, working_set, seed)
+            finished.append(figures)
+    except KeyboardInterrupt:
+        return finished, True
+    finally:
+        progress.clear()
+    return finished, False
+
+
+def report(allocators, working_set, rounds, bars):
+    reference = allocators[-1].label
+    print(f"\nWS={working_set}, {len(rounds)} rounds, M ops/s")
+    rows = []
+    for allocator in allocators:
+        s = Summary([figures[allocator.label] for figures in rounds])
+        row = [allocator.label] + [millions(value) for value in (s.mean, s.median, s.min, s.max, s.stddev)]
+        rows.append(row + [f"{s.cv:.2f}%"])
+    table(["allocator", "mean", "median", "min", "max", "stddev", "CV"], rows)
+    for allocator in allocators[:-1]:
+        ratios = [figures[allocator.label] / figures[reference] for figures in rounds]
+        low, high = bootstrap_interval(ratios)
+        line = f"ratio {allocator.label}/{reference} = {Summary(ratios).median:.3f}  [{low:.3f} .. {high:.3f}] 95 %"
+        bar = bars.get(working_set) if allocator.label.startswith("hakmem") else None
+        print(line + (f"  bar {bar:.2f}: {'reached' if Summary(ratios).median >= bar else 'missed'}" if bar else ""))
+    sys.stdout.flush()
+
+
+def main():
+    allocators = named(sys.argv[1:], ["hakmem_minimal", "mi"])
+    if len({allocator.label for allocator in allocators}) < 2:
+        refuse("two different allocators are needed (scripts/get_mimalloc.sh and scripts/build_bench.sh make mi)")
+    rounds, iterations = number("RUNS", 10), number("ITERS", 20000000)
+    cpu, progress = pin(), Progress()
+    versions = [f"{a.label} {a.version()}".strip() for a in allocators]
+    print(f"{', '.join(versions)}; ITERS={iterations}, {'not pinned' if cpu is None else f'pinned to CPU {cpu}'}")
+    official = os.environ.get("BENCH_WORKLOAD", "mixed") == "mixed" and allocators[-1].label == "mi"
+    for working_set in numbers("WS", "400 4000 100000 1000000"):
+        try:
+            finished, stopped = measure(allocators, working_set, rounds, iterations, progress)
+        except RunFailed as failure:
+            print(failure, file=sys.stderr)
+            return 1
+        if finished:
+            report(allocators, working_set, finished, BARS if official else {})
+        if stopped:
+            raise KeyboardInterrupt
+    return 0
+
+
+if __name__ == "__main__":
+    until_interrupted(main)
