@@ -1,9 +1,9 @@
 /* lock: see lock.h. States 0, 1, 2 as in Drepper's "Futexes are tricky": only a lock that somebody may sleep
  * on costs a system call to release. */
-#include "lock.h"
 #include "base.h"
 #include "boxes.h"
 #include "os.h"
+#include "lock.h"
 
 enum { LOCK_FREE, LOCK_HELD, LOCK_WAITED_FOR };
 

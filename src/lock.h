@@ -3,11 +3,11 @@
  * Owns the waiting: a short spin, then a futex. Locks are taken on slow paths only.
  *
  * P1  a thread takes a lock only while it holds locks of higher ranks: so no two threads can wait for each
- * other. Asserted in the check variant by a word of held ranks in each thread. P2  only one thread is between
- * take and release, and what it wrote is seen by the next one that takes. P3  between lock_forking(true) and
- * lock_forking(false) the calling thread passes through every lock: fork handlers of other libraries may
- * allocate while we hold all our locks. Other threads keep waiting. P4  lock_reset makes a lock free whoever
- * held it: for the child of a fork, which has one thread.
+ *     other. Asserted in the check variant by a word of held ranks in each thread.
+ * P2  only one thread is between take and release, and what it wrote is seen by the next one that takes.
+ * P3  between lock_forking(true) and lock_forking(false) the calling thread passes through every lock: fork
+ *     handlers of other libraries may allocate while we hold all our locks. Other threads keep waiting.
+ * P4  lock_reset makes a lock free whoever held it: for the child of a fork, which has one thread.
  *
  * Fork, in lifecycle: take every lock from the highest rank down, lock_forking(true), fork; the parent then
  * calls lock_forking(false) and releases, the child calls lock_forking(false) and resets.

@@ -1,7 +1,7 @@
 /* log: see log.h. A line is formatted into one buffer on the stack and leaves with one write. */
-#include "log.h"
 #include "base.h"
 #include "os.h"
+#include "log.h"
 
 #include <stdlib.h>
 #include <string.h>

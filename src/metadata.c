@@ -1,10 +1,10 @@
 /* metadata: see metadata.h. A chunk is handed out from its low end; what a request leaves over in the old
  * chunk when a new one begins is lost, at most one record. */
-#include "metadata.h"
 #include "base.h"
 #include "boxes.h"
-#include "lock.h"
 #include "os.h"
+#include "lock.h"
+#include "metadata.h"
 
 #define METADATA_FIRST (64 * KIB)
 /* Large heaps need few chunks; small ones never come near. */

@@ -1,8 +1,8 @@
 /* metadata: memory for our own records, apart from the program's blocks.
  *
- * Owns chunks of address space that grow geometrically from 64 KiB; the first one lies in the library itself,
- * so that a small program asks the system for none. Records are reused by the rooms that own them, never
- * given back.
+ * Owns chunks of address space that grow geometrically from 64 KiB; the first one lies in the library
+ * itself, so that a small program asks the system for none. Records are reused by the rooms that own them,
+ * never given back.
  *
  * P1  what metadata_new returns is zeroed, aligned to 64 bytes (256 when `bytes` is a multiple of 256), and
  *     overlaps nothing else.

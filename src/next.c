@@ -1,6 +1,6 @@
 /* next: see next.h. dlsym is a weak reference, so that a fully static program links without it. */
-#include "next.h"
 #include "base.h"
+#include "next.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,12 +1,14 @@
 /* next: the allocator that stands behind ours (usually libc's), for HAKMEM_FORCE_LIBC_ALLOC.
  *
- * Owns a table of its entry points, found once by dlsym(RTLD_NEXT, ...): the same binary then measures libc.
+ * Owns a table of its entry points, found once by dlsym(RTLD_NEXT, ...): the same binary then measures
+ * libc.
  *
- * P1  next_resolve survives a dlsym that allocates: while it runs, next_resolving() is true for this thread,
- * and the caller serves malloc and calloc from hakmem itself. Such blocks stay ours and come back to our
- * free. P2  it returns false, and nothing of the table may be called, when one of the six basic entries is
- * missing (a static program has no dlsym). P3  an optional entry that is missing answers as an allocator
- * without that service would.
+ * P1  next_resolve survives a dlsym that allocates: while it runs, next_resolving() is true for this
+ *     thread, and the caller serves malloc and calloc from hakmem itself. Such blocks stay ours and come
+ *     back to our free.
+ * P2  it returns false, and nothing of the table may be called, when one of the six basic entries is
+ *     missing (a static program has no dlsym).
+ * P3  an optional entry that is missing answers as an allocator without that service would.
  *
  * Called by lifecycle (next_resolve, once, before there are threads) and by alloc and libc. Never calls our
  * own entry points.

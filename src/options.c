@@ -1,10 +1,10 @@
 /* options: see options.h. The rows hold their texts as arrays, not pointers, so that the table needs no
  * relocation and costs a program that starts no private page. */
-#include "options.h"
 #include "base.h"
 #include "boxes.h"
-#include "log.h"
 #include "os.h"
+#include "log.h"
+#include "options.h"
 
 #include <string.h>
 

@@ -5,9 +5,10 @@
  *
  * P1  before options_read every field holds its default, so a call that comes first finds a valid struct.
  * P2  a value given by itself wins over mem_lean, mem_lean over the profile, the profile over the default.
- * P3  an unknown, malformed or out-of-range HAKMEM_* is reported on stderr and ignored; with HAKMEM_STRICT=1
- * the process ends with status 2 before it has done anything. An empty value counts as not given. P4  in a
- * process with more rights than its user no HAKMEM_* is read.
+ * P3  an unknown, malformed or out-of-range HAKMEM_* is reported on stderr and ignored; with
+ *     HAKMEM_STRICT=1 the process ends with status 2 before it has done anything. An empty value counts as
+ *     not given.
+ * P4  in a process with more rights than its user no HAKMEM_* is read.
  *
  * Fields are read on slow paths only: nothing here is ever looked at by a hit.
  *

@@ -5,11 +5,13 @@
  *
  * P1  no function here changes errno: failure is a return value, and the caller decides what it means.
  * P2  no function here allocates or takes a lock; each is safe before libc is initialised and in a signal
- * handler. P3  os_map_aligned returns an aligned address and keeps no spare mapping, or returns NULL. P4  a
- * refusal for good (ENOSYS, EPERM) of one kind of advice is remembered: it is not asked for again. P5  when
- * the process runs with more rights than its user (setuid), os_getenv sees nothing.
+ *     handler.
+ * P3  os_map_aligned returns an aligned address and keeps no spare mapping, or returns NULL.
+ * P4  a refusal for good (ENOSYS, EPERM) of one kind of advice is remembered: it is not asked for again.
+ * P5  when the process runs with more rights than its user (setuid), os_getenv sees nothing.
  *
- * Called by metadata, superslab, large, purge, stats, log, lock, options. Never reads an option: it is told.
+ * Called by metadata, superslab, large, purge, stats, log, lock, options. Never reads an option: it is
+ * told.
  */
 #ifndef HAKMEM_OS_H
 #define HAKMEM_OS_H
