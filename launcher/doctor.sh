@@ -53,7 +53,7 @@ check_libraries() {
         [ -e "$library" ] || continue
         words=$(LD_PRELOAD=$library HAKMEM_VERBOSE=1 sh -c : 2>&1)
         case $words in
-            *hakmem*) fine "$variant loads: $(printf '%s\n' "$words" | head -n 1)" ;;
+            hakmem*) fine "$variant loads: $(printf '%s\n' "$words" | head -n 1)" ;;
             *) wrong "$variant does not load from $library: ${words:-it is silent}; rebuild with \`hakmem build $variant\`" ;;
         esac
     done
@@ -63,19 +63,18 @@ check_libraries() {
 }
 
 check_system() {
-    read -r overcommit 2>/dev/null </proc/sys/vm/overcommit_memory || overcommit=unknown
+    overcommit=$(cat /proc/sys/vm/overcommit_memory 2>/dev/null || echo unknown)
     case $overcommit in
         2) note 'vm.overcommit_memory=2: the system counts reservations; hakmem reserves less at a time' ;;
         *) fine "vm.overcommit_memory=$overcommit" ;;
     esac
-    read -r maps 2>/dev/null </proc/sys/vm/max_map_count || maps=unknown
-    fine "vm.max_map_count=$maps"
+    fine "vm.max_map_count=$(cat /proc/sys/vm/max_map_count 2>/dev/null || echo unknown)"
     limit=$(ulimit -v)
     case $limit in
         unlimited) fine 'no limit on address space' ;;
         *) note "ulimit -v is $limit KiB: large requests end in ENOMEM earlier" ;;
     esac
-    read -r huge 2>/dev/null </sys/kernel/mm/transparent_hugepage/enabled || huge=unknown
+    huge=$(cat /sys/kernel/mm/transparent_hugepage/enabled 2>/dev/null || echo unknown)
     case $huge in
         *'[never]'*) note 'transparent huge pages are off: large heaps will have more TLB misses' ;;
         *) fine "transparent huge pages: $huge" ;;

@@ -96,7 +96,7 @@ note_results() {
         } >>"$summary/failures"
     done
     for name in $(printf '%s\n' "$results" | sed -n 's/^skipped //p'); do
-        printf '%s: %s skipped: %s\n' "$1" "$name" "$(output_of "$2" "$name" | tail -n 1)" >>"$summary/skips"
+        printf '%s: %s skipped: %s\n' "$1" "$name" "$(output_of "$2" "$name" | sed '/^[[:space:]]*$/d' | tail -n 1)" >>"$summary/skips"
     done
     note_row "$1" "$3" "$4" "$5" "$(($(date +%s) - started))" "$names"
 }

@@ -1,0 +1,51 @@
+# hakmem doctor, version and help: they print on standard output, and doctor tells a loaded library from a broken one.
+
+. "$(dirname "$0")/tree.sh"
+
+try "$tree/hakmem" help
+expect_status 0 help
+expect_words out '^usage: hakmem' help
+
+try "$tree/hakmem" version
+expect_status 0 version
+expect_words out '^hakmem [0-9]*\.[0-9]*\.[0-9]* (' version
+expect_no_words out 'standard  ' 'version before anything is built'
+
+try "$tree/hakmem" doctor
+expect_status 0 'doctor before anything is built'
+expect_no_words out ' WRONG ' 'doctor before anything is built'
+
+try "$tree/hakmem" build standard
+try "$tree/hakmem" version
+expect_words out 'standard .*/libhakmem.so$' 'version after a build'
+
+try env HAKMEM_NO_SUCH=1 "$tree/hakmem" doctor
+expect_status 0 doctor
+expect_words out 'ok     standard loads: hakmem: first words' doctor
+expect_words out 'note   HAKMEM_NO_SUCH=1 is no option' doctor
+
+"$tree/hakmem" run -- sleep 120 >/dev/null 2>&1 </dev/null &
+sleeper=$!
+tries=0
+while ! grep -q libhakmem "/proc/$sleeper/maps" 2>/dev/null && [ $tries -lt 300 ]; do
+    sleep 0.1
+    tries=$((tries + 1))
+done
+try "$tree/hakmem" doctor "$sleeper"
+kill "$sleeper"
+expect_status 0 'doctor of a process with it'
+expect_words out "process $sleeper has loaded .*/libhakmem.so" 'doctor of a process with it'
+
+try "$tree/hakmem" doctor $$
+expect_status 1 'doctor of a process without it'
+expect_words out "WRONG  process $$ has not loaded hakmem" 'doctor of a process without it'
+try "$tree/hakmem" doctor one
+expect_status 2 'doctor of a word'
+
+rm "$tree/build/standard"/libhakmem.so*
+echo 'no library' >"$tree/build/standard/libhakmem.so"
+try "$tree/hakmem" doctor
+expect_status 1 'doctor of a broken library'
+expect_words out 'WRONG  standard does not load' 'doctor of a broken library'
+
+finish
