@@ -11,6 +11,8 @@ a few small programs over that protocol, the explorer visits every reachable sta
     R4  a slab is linked into at most one inbox, once, and its link is written only while it is in none
     R5  a slab is adopted by one heap only
     R6  no deadlock: some program can go on until all have ended
+    R7  no delivery is empty: a slab in an inbox has a summary, and each word that it names has bits
+    R8  once all blocks of a slab are home it may be deleted: nobody touches its record any more
 
 Then the proof that the explorer would notice: each mutation takes one thing out of the protocol (an exchange becomes a
 load and a store, the forward step is dropped, ...) and must be found to break a property in some scenario. The exit
@@ -69,8 +71,17 @@ def adopted(slab, idle, heap):
     return ("adopted", slab, idle, heap)
 
 
+def settle(slab):
+    """Books as well: if all blocks of the slab are home, it is deleted, and its record may serve another slab."""
+    return ("settle", slab)
+
+
 class Protocol:
-    """The protocol as it stands in src/remote.c. Slabs, heaps and words are small integers."""
+    """The protocol as it stands in src/remote.c and src/heap.c. Slabs, heaps and words are small integers.
+
+    Memory: word[slab, word] and summary[slab] (the remote bits), owner[slab] (a heap, whose inbox is meant),
+    next[slab] (the link), inbox[heap] (a slab), idle[heap] (a flag), filed[slab] (the heap whose lists hold it).
+    """
 
     name = "the protocol"
 
@@ -80,36 +91,41 @@ class Protocol:
             return
         if (yield fetch_or(("summary", slab), 1 << word)):
             return
-        owner = yield load(("owner", slab))
-        yield from self.push(slab, owner)
+        yield from self.deliver(slab)
 
-    def push(self, slab, heap):
+    def deliver(self, slab):
+        """Hands the slab to the inbox of its owner."""
+        heap = yield load(("owner", slab))
         while True:
             head = yield load(("inbox", heap))
             yield store(("next", slab), head)
             if (yield compare_exchange(("inbox", heap), head, slab)):
                 return
 
+    def take(self, heap):
+        """The whole inbox, as a list linked by next."""
+        if (yield load(("inbox", heap))) == NONE:
+            return NONE
+        return (yield exchange(("inbox", heap), NONE))
+
     def drain(self, heap):
-        """The owner takes its whole inbox; slabs that have moved on are sent after their new owner."""
-        slab = yield exchange(("inbox", heap), NONE)
+        """The owner collects its inbox; slabs that have moved on are sent after their new owner."""
+        slab = yield from self.take(heap)
         while slab != NONE:
             following = yield load(("next", slab))
-            owner = yield load(("owner", slab))
-            if owner == heap:
+            if (yield load(("owner", slab))) == heap:
                 yield from self.collect_slab(slab, heap)
             else:
-                yield from self.push(slab, owner)
+                yield from self.deliver(slab)
             slab = following
 
     def collect_slab(self, slab, heap):
         summary = yield exchange(("summary", slab), 0)
-        word = 0
-        while summary >> word:
+        for word in range(2):
             if summary >> word & 1:
                 bits = yield exchange(("word", slab, word), 0)
                 yield collect(slab, word, bits, heap)
-            word += 1
+        yield settle(slab)
 
     def retire(self, heap):
         """The thread of `heap` ends."""
@@ -129,11 +145,16 @@ class Protocol:
     def adopt(self, slab, idle, heap):
         """Heap `heap` takes a slab of the heap `idle`, if that is idle and has it."""
         yield take_lock(IDLE_LOCK)
-        if (yield load(("idle", idle))) and (yield load(("owner", slab))) == idle:
+        if (yield load(("idle", idle))):
             yield from self.drain(idle)
-            yield adopted(slab, idle, heap)
-            yield store(("owner", slab), heap)
+            if (yield load(("filed", slab))) == idle:
+                yield from self.change_owner(slab, idle, heap)
         yield store(IDLE_LOCK, 0)
+
+    def change_owner(self, slab, idle, heap):
+        yield adopted(slab, idle, heap)
+        yield store(("owner", slab), heap)
+        yield store(("filed", slab), heap)
 
 
 class SummaryLast(Protocol):
@@ -146,6 +167,7 @@ class SummaryLast(Protocol):
                 bits = yield exchange(("word", slab, word), 0)
                 yield collect(slab, word, bits, heap)
         yield store(("summary", slab), 0)
+        yield settle(slab)
 
 
 class PlainWord(Protocol):
@@ -158,6 +180,7 @@ class PlainWord(Protocol):
                 bits = yield load(("word", slab, word))
                 yield store(("word", slab, word), 0)
                 yield collect(slab, word, bits, heap)
+        yield settle(slab)
 
 
 class PlainSummary(Protocol):
@@ -170,6 +193,18 @@ class PlainSummary(Protocol):
             if summary >> word & 1:
                 bits = yield exchange(("word", slab, word), 0)
                 yield collect(slab, word, bits, heap)
+        yield settle(slab)
+
+
+class AllWords(Protocol):
+    name = "the owner looks at every word, whatever the summary says"
+
+    def collect_slab(self, slab, heap):
+        yield exchange(("summary", slab), 0)
+        for word in range(2):
+            bits = yield exchange(("word", slab, word), 0)
+            yield collect(slab, word, bits, heap)
+        yield settle(slab)
 
 
 class SummaryFirst(Protocol):
@@ -179,37 +214,35 @@ class SummaryFirst(Protocol):
         summary = yield fetch_or(("summary", slab), 1 << word)
         yield fetch_or(("word", slab, word), bit)
         if not summary:
-            owner = yield load(("owner", slab))
-            yield from self.push(slab, owner)
+            yield from self.deliver(slab)
 
 
-class AlwaysPush(Protocol):
-    name = "a freer pushes the slab whatever the summary was"
+class AlwaysDeliver(Protocol):
+    name = "a freer delivers the slab whatever the summary was"
 
     def remote_free(self, slab, word, bit):
         if (yield fetch_or(("word", slab, word), bit)):
             return
         yield fetch_or(("summary", slab), 1 << word)
-        owner = yield load(("owner", slab))
-        yield from self.push(slab, owner)
+        yield from self.deliver(slab)
 
 
-class NeverPush(Protocol):
-    name = "a freer pushes only when its word was the first"
+class FirstWordDelivers(Protocol):
+    name = "only the first bit of word 0 delivers"
 
     def remote_free(self, slab, word, bit):
         if (yield fetch_or(("word", slab, word), bit)):
             return
         if (yield fetch_or(("summary", slab), 1 << word)) or word:
             return
-        owner = yield load(("owner", slab))
-        yield from self.push(slab, owner)
+        yield from self.deliver(slab)
 
 
 class PlainPush(Protocol):
-    name = "push stores the head instead of comparing it"
+    name = "delivery stores the head instead of comparing it"
 
-    def push(self, slab, heap):
+    def deliver(self, slab):
+        heap = yield load(("owner", slab))
         head = yield load(("inbox", heap))
         yield store(("next", slab), head)
         yield store(("inbox", heap), slab)
@@ -218,32 +251,24 @@ class PlainPush(Protocol):
 class PlainTake(Protocol):
     name = "the inbox is read and cleared in two steps"
 
-    def drain(self, heap):
-        slab = yield load(("inbox", heap))
+    def take(self, heap):
+        head = yield load(("inbox", heap))
         yield store(("inbox", heap), NONE)
-        while slab != NONE:
-            following = yield load(("next", slab))
-            owner = yield load(("owner", slab))
-            if owner == heap:
-                yield from self.collect_slab(slab, heap)
-            else:
-                yield from self.push(slab, owner)
-            slab = following
+        return head
 
 
 class LateLink(Protocol):
-    name = "the link is read after the slab was given free"
+    name = "the link is read after the slab was collected"
 
     def drain(self, heap):
-        slab = yield exchange(("inbox", heap), NONE)
+        slab = yield from self.take(heap)
         while slab != NONE:
-            owner = yield load(("owner", slab))
-            if owner == heap:
+            if (yield load(("owner", slab))) == heap:
                 yield from self.collect_slab(slab, heap)
                 slab = yield load(("next", slab))
             else:
                 following = yield load(("next", slab))
-                yield from self.push(slab, owner)
+                yield from self.deliver(slab)
                 slab = following
 
 
@@ -251,11 +276,10 @@ class DropForeign(Protocol):
     name = "a slab that has moved on is dropped"
 
     def drain(self, heap):
-        slab = yield exchange(("inbox", heap), NONE)
+        slab = yield from self.take(heap)
         while slab != NONE:
             following = yield load(("next", slab))
-            owner = yield load(("owner", slab))
-            if owner == heap:
+            if (yield load(("owner", slab))) == heap:
                 yield from self.collect_slab(slab, heap)
             slab = following
 
@@ -264,7 +288,7 @@ class CollectForeign(Protocol):
     name = "a slab that has moved on is collected all the same"
 
     def drain(self, heap):
-        slab = yield exchange(("inbox", heap), NONE)
+        slab = yield from self.take(heap)
         while slab != NONE:
             following = yield load(("next", slab))
             yield from self.collect_slab(slab, heap)
@@ -275,10 +299,10 @@ class AdoptUnlocked(Protocol):
     name = "adoption without the idle lock"
 
     def adopt(self, slab, idle, heap):
-        if (yield load(("idle", idle))) and (yield load(("owner", slab))) == idle:
+        if (yield load(("idle", idle))):
             yield from self.drain(idle)
-            yield adopted(slab, idle, heap)
-            yield store(("owner", slab), heap)
+            if (yield load(("filed", slab))) == idle:
+                yield from self.change_owner(slab, idle, heap)
 
 
 class AdoptLive(Protocol):
@@ -286,22 +310,20 @@ class AdoptLive(Protocol):
 
     def adopt(self, slab, idle, heap):
         yield take_lock(IDLE_LOCK)
-        if (yield load(("owner", slab))) == idle:
-            yield from self.drain(idle)
-            yield adopted(slab, idle, heap)
-            yield store(("owner", slab), heap)
+        yield from self.drain(idle)
+        if (yield load(("filed", slab))) == idle:
+            yield from self.change_owner(slab, idle, heap)
         yield store(IDLE_LOCK, 0)
 
 
 class AdoptUnchecked(Protocol):
-    name = "adoption of a slab that another heap has taken meanwhile"
+    name = "adoption of a slab that the drain before it may have deleted"
 
     def adopt(self, slab, idle, heap):
         yield take_lock(IDLE_LOCK)
-        if (yield load(("idle", idle))):
+        if (yield load(("idle", idle))) and (yield load(("filed", slab))) == idle:
             yield from self.drain(idle)
-            yield adopted(slab, idle, heap)
-            yield store(("owner", slab), heap)
+            yield from self.change_owner(slab, idle, heap)
         yield store(IDLE_LOCK, 0)
 
 
@@ -310,20 +332,21 @@ class AdoptKeepsLock(Protocol):
 
     def adopt(self, slab, idle, heap):
         yield take_lock(IDLE_LOCK)
-        if (yield load(("idle", idle))) and (yield load(("owner", slab))) == idle:
+        if (yield load(("idle", idle))):
             yield from self.drain(idle)
-            yield adopted(slab, idle, heap)
-            yield store(("owner", slab), heap)
-            yield store(IDLE_LOCK, 0)
+            if (yield load(("filed", slab))) == idle:
+                yield from self.change_owner(slab, idle, heap)
+                yield store(IDLE_LOCK, 0)
 
 
 MUTATIONS = (
     SummaryLast,
     PlainWord,
     PlainSummary,
+    AllWords,
     SummaryFirst,
-    AlwaysPush,
-    NeverPush,
+    AlwaysDeliver,
+    FirstWordDelivers,
     PlainPush,
     PlainTake,
     LateLink,
@@ -366,7 +389,9 @@ class Scenario:
             cells["owner", slab] = owner
             cells["summary", slab] = 0
             cells["next", slab] = NONE
+            cells["filed", slab] = owner
             cells["linked", slab] = 0
+            cells["deleted", slab] = 0
             for word in range(self.words):
                 cells["word", slab, word] = 0
                 cells["home", slab, word] = 0
@@ -473,7 +498,8 @@ SCENARIOS = (
     ),
 )
 
-BOOKS = ("collect", "adopted")
+BOOKS = ("collect", "adopted", "settle")
+RECORD = ("word", "summary", "owner", "next")
 LONGEST_CALL = 400
 DONE = ("done",)
 
@@ -505,7 +531,7 @@ class Explorer:
             self.known[key] = operation
         return self.known[key]
 
-    def settle(self, memory, program, position):
+    def advance(self, memory, program, position):
         """Steps over what needs no shared memory: ended calls, and the explorer's books."""
         call, results = position
         while call < len(program):
@@ -520,25 +546,38 @@ class Explorer:
         return (call, ()), None
 
     def keep_books(self, memory, operation):
-        place = self.place
-        if operation[0] == "adopted":
-            slab, idle, heap = operation[1:]
-            if memory[place["owner", slab]] != idle:
-                raise Broken(f"R5: heap {heap} adopts slab {slab}, which is no longer heap {idle}'s")
-            return
-        slab, word, bits, heap = operation[1:]
-        if memory[place["owner", slab]] != heap:
-            raise Broken(f"R3: heap {heap} collects from slab {slab} of heap {memory[place['owner', slab]]}")
-        home = place["home", slab, word]
+        getattr(self, "book_" + operation[0])(memory, *operation[1:])
+
+    def book_adopted(self, memory, slab, idle, heap):
+        if memory[self.place["filed", slab]] != idle:
+            raise Broken(f"R5: heap {heap} adopts slab {slab}, which is no longer heap {idle}'s")
+
+    def book_collect(self, memory, slab, word, bits, heap):
+        owner = memory[self.place["owner", slab]]
+        home = self.place["home", slab, word]
+        if owner != heap:
+            raise Broken(f"R3: heap {heap} collects from slab {slab} of heap {owner}")
+        if not bits:
+            raise Broken(f"R7: word {word} of slab {slab} is empty")
         if memory[home] & bits:
             raise Broken(f"R2: bits {memory[home] & bits:b} of slab {slab}, word {word} are collected twice")
         memory[home] |= bits
+
+    def book_settle(self, memory, slab):
+        homes = [(memory[self.place["home", at, word]], bits) for (at, word), bits in self.freed.items() if at == slab]
+        if all(home == bits for home, bits in homes):
+            memory[self.place["deleted", slab]] = 1
+            memory[self.place["filed", slab]] = NONE
 
     def execute(self, memory, operation):
         """Carries out one atomic operation on the list `memory` and gives its result."""
         name, cell = operation[0], operation[1]
         place = self.place[cell]
         old = memory[place]
+        if cell[0] in RECORD and memory[self.place["deleted", cell[1]]]:
+            raise Broken(f"R8: {name} of {cell[0]} of slab {cell[1]}, which was deleted")
+        if name == "exchange" and cell[0] == "summary" and not old:
+            raise Broken(f"R7: slab {cell[1]} was delivered without a summary")
         if name == "load":
             if cell[0] == "next":
                 memory[self.place["linked", cell[1]]] = 0
@@ -589,7 +628,7 @@ class Explorer:
             step = (index, program[call][0], operation)
             try:
                 result = self.execute(changed, operation)
-                position, _ = self.settle(changed, program, (call, results + (result,)))
+                position, _ = self.advance(changed, program, (call, results + (result,)))
             except Broken as broken:
                 yield step, broken
                 continue
@@ -605,7 +644,7 @@ class Explorer:
                 position = (0, ())
                 program = (("drain", heap),)
                 while True:
-                    position, operation = self.settle(memory, program, position)
+                    position, operation = self.advance(memory, program, position)
                     if operation is None:
                         break
                     position = (position[0], position[1] + (self.execute(memory, operation),))
@@ -617,7 +656,7 @@ class Explorer:
     def explore(self):
         """The number of states; Broken when a property fails in one of them."""
         memory = list(self.cells.values())
-        positions = tuple(self.settle(memory, program, (0, ()))[0] for program in self.scenario.programs)
+        positions = tuple(self.advance(memory, program, (0, ()))[0] for program in self.scenario.programs)
         first = (tuple(memory), positions)
         came_from = {first: None}
         stack = [first]
