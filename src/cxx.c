@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "cxx.h"
 
 #include "alloc.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "libc.h"
 
 #include "alloc.h"

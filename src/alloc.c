@@ -1,0 +1,253 @@
+#include "alloc.h"
+
+#include "large.h"
+#include "lifecycle.h"
+#include "next.h"
+#include "purge.h"
+
+#include <errno.h>
+#include <string.h>
+
+static void *alloc_fail(void) {
+    errno = ENOMEM;
+    return NULL;
+}
+
+static void alloc_count_malloc(struct heap *heap, unsigned class) {
+    if (has(counters))
+        heap->mallocs[class]++;
+}
+
+/* A thread that has handed its heap back borrows one for a single block. */
+static void *alloc_borrowed(unsigned class) {
+    struct heap *heap = lifecycle_ended() ? heap_take() : NULL;
+    if (!heap)
+        return alloc_fail();
+    void *block = heap_refill(heap, class);
+    if (block)
+        alloc_count_malloc(heap, class);
+    heap_retire(heap);
+    return block ? block : alloc_fail();
+}
+
+COLD static void *alloc_first(size_t size, unsigned class) {
+    struct heap *heap = lifecycle_attach();
+    if (heap)
+        return alloc_class(size, class);
+    return lifecycle_forced() ? next_malloc(size) : alloc_borrowed(class);
+}
+
+NOINLINE void *alloc_miss(size_t size, unsigned class) {
+    struct heap *heap = heap_current;
+    if (UNLIKELY(heap == &heap_none))
+        return alloc_first(size, class);
+    void *block = heap_refill(heap, class);
+    if (UNLIKELY(block == NULL)) {
+        if (purge_all() > 0)
+            block = heap_refill(heap, class);
+        if (!block)
+            return alloc_fail();
+    }
+    alloc_count_malloc(heap, class);
+    return block;
+}
+
+static void *alloc_large_aligned(size_t size, size_t alignment, bool *zeroed) {
+    void *block = large_new(size, alignment, zeroed);
+    if (!block && purge_all() > 0)
+        block = large_new(size, alignment, zeroed);
+    if (!block)
+        return alloc_fail();
+    if (heap_current != &heap_none)
+        heap_current->larges++;
+    return block;
+}
+
+/* Large blocks need no heap; but the options are read before the first of them. */
+static bool alloc_is_forced(void) {
+    if (UNLIKELY(heap_current == &heap_none))
+        lifecycle_attach();
+    return lifecycle_forced();
+}
+
+NOINLINE void *alloc_large(size_t size) {
+    bool zeroed;
+    if (alloc_is_forced())
+        return next_malloc(size);
+    return alloc_large_aligned(size, SIZECLASS_GRANULE, &zeroed);
+}
+
+/* ---- free ---- */
+
+static void alloc_misuse(enum slab_verdict verdict, const void *block) {
+    if (verdict != SLAB_OK)
+        misuse_report(verdict == SLAB_INSIDE ? MISUSE_INSIDE : MISUSE_DOUBLE_FREE, block);
+}
+
+static void alloc_free_local(struct heap *heap, unsigned class, struct slab *slab, void *block) {
+    if (has(verify_free)) {
+        alloc_misuse(heap_put_verified(heap, slab, block), block);
+    } else {
+        unsigned char *top = heap->top[class];
+        if (base_step_full(&top)) {
+            heap_push_full(heap, class, block);
+        } else {
+            *(void **)top = block;
+            heap->top[class] = top;
+        }
+    }
+    if (has(counters))
+        heap->frees[class]++;
+    purge_after_free();
+}
+
+static void alloc_free_small(uint32_t tag, void *block) {
+    struct heap *heap = heap_current;
+    unsigned class = pagemap_kind(tag);
+    struct slab *slab = pagemap_record(block);
+    if (UNLIKELY(!slab)) { /* its slab went home meanwhile */
+        misuse_report(MISUSE_DOUBLE_FREE, block);
+        return;
+    }
+    if ((tag ^ heap->tag) < SIZECLASS_COUNT) {
+        alloc_free_local(heap, class, slab, block);
+        return;
+    }
+    alloc_misuse(remote_free(slab, block), block);
+    if (heap == &heap_none)
+        return;
+    heap->remote_frees++;
+    if (has(counters))
+        heap->frees[class]++;
+}
+
+static void alloc_free_large(struct large *large, void *block) {
+    if (UNLIKELY(!large)) {
+        misuse_report(MISUSE_DOUBLE_FREE, block);
+        return;
+    }
+    if (UNLIKELY(large->start != block)) {
+        misuse_report(MISUSE_INSIDE, block);
+        return;
+    }
+    if (heap_current != &heap_none)
+        heap_current->large_frees++;
+    large_delete(large);
+    purge_after_free();
+}
+
+NOINLINE void alloc_free_slow(void *block) {
+    if (block == NULL)
+        return;
+    uint32_t tag = pagemap_tag(block);
+    unsigned kind = pagemap_kind(tag);
+    if (tag == PAGEMAP_NONE) {
+        if (lifecycle_forced())
+            next_free(block);
+        else
+            misuse_report(MISUSE_FOREIGN, block);
+        return;
+    }
+    if (kind < SIZECLASS_COUNT) {
+        alloc_free_small(tag, block);
+        return;
+    }
+    alloc_free_large(pagemap_record(block), block);
+}
+
+/* ---- relatives ---- */
+
+void *alloc_calloc(size_t count, size_t size) {
+    size_t bytes;
+    bool zeroed;
+    if (__builtin_mul_overflow(count, size, &bytes))
+        return alloc_fail();
+    if (LIKELY(bytes <= SIZECLASS_LARGEST)) {
+        void *block = alloc_class(bytes, sizeclass_of(bytes));
+        return LIKELY(block != NULL) ? memset(block, 0, bytes) : NULL;
+    }
+    if (alloc_is_forced())
+        return next_calloc(count, size);
+    void *block = alloc_large_aligned(bytes, SIZECLASS_GRANULE, &zeroed);
+    return block && !zeroed ? memset(block, 0, bytes) : block;
+}
+
+void *alloc_aligned(size_t alignment, size_t size) {
+    bool zeroed;
+    unsigned class = sizeclass_aligned(size, alignment);
+    if (alloc_is_forced())
+        return next_aligned(alignment, size);
+    if (class < SIZECLASS_COUNT)
+        return alloc_class(size, class);
+    return alloc_large_aligned(size, alignment, &zeroed);
+}
+
+/* The record of a large block, NULL if `block` is not the start of one. */
+static struct large *alloc_large_of(uint32_t tag, const void *block) {
+    bool starts = tag == PAGEMAP_RUN || tag == PAGEMAP_MAPPING;
+    struct large *large = starts ? pagemap_record(block) : NULL;
+    return large && large->start == block ? large : NULL;
+}
+
+size_t alloc_usable_size(const void *block) {
+    uint32_t tag = pagemap_tag(block);
+    if (tag == PAGEMAP_NONE)
+        return block && lifecycle_forced() ? next_usable_size((void *)(uintptr_t)block) : 0;
+    if (pagemap_kind(tag) < SIZECLASS_COUNT)
+        return sizeclass_table[pagemap_kind(tag)].size;
+    struct large *large = alloc_large_of(tag, block);
+    return large ? large->bytes : 0;
+}
+
+/* True when a block of `usable` bytes is good enough for `size`: it fits, and less than half is wasted. */
+static bool alloc_fits(size_t size, size_t usable) {
+    return size <= usable && (size >= usable / 2 || usable <= 2 * SIZECLASS_GRANULE);
+}
+
+static void *alloc_copy(void *block, size_t usable, size_t size) {
+    void *copy = alloc_malloc(size);
+    if (!copy)
+        return NULL;
+    memcpy(copy, block, usable < size ? usable : size);
+    alloc_free(block);
+    return copy;
+}
+
+static void *alloc_realloc_foreign(void *block, size_t size) {
+    if (lifecycle_forced())
+        return next_realloc(block, size);
+    misuse_report(MISUSE_FOREIGN, block);
+    return alloc_fail();
+}
+
+static void *alloc_realloc_large(struct large *large, void *block, size_t size) {
+    if (!large) {
+        misuse_report(MISUSE_INSIDE, block);
+        return alloc_fail();
+    }
+    if (size > SIZECLASS_LARGEST) {
+        void *resized = large_resize(large, size);
+        if (resized)
+            return resized;
+    } else if (alloc_fits(size, large->bytes)) {
+        return block;
+    }
+    return alloc_copy(block, large->bytes, size);
+}
+
+void *alloc_realloc(void *block, size_t size) {
+    if (block == NULL)
+        return alloc_malloc(size);
+    uint32_t tag = pagemap_tag(block);
+    unsigned kind = pagemap_kind(tag);
+    if (size == 0 && tag != PAGEMAP_NONE) {
+        alloc_free(block);
+        return NULL;
+    }
+    if (tag == PAGEMAP_NONE)
+        return alloc_realloc_foreign(block, size);
+    if (kind >= SIZECLASS_COUNT)
+        return alloc_realloc_large(alloc_large_of(tag, block), block, size);
+    size_t usable = sizeclass_table[kind].size;
+    return alloc_fits(size, usable) ? block : alloc_copy(block, usable, size);
+}

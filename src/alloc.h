@@ -1,0 +1,76 @@
+/* alloc: malloc, free and their relatives; the hot half. The slow half is alloc.c.
+ *
+ * Owns the two paths that every program runs all day. One thread-local word leads to the heap, one table to
+ * the class, one array to the block. There is one miss branch, which also means "no heap yet", "empty" and
+ * "libc is to serve"; and one branch in free that also means "somebody else's", "large" and "not ours".
+ *
+ * P1  a hit touches no byte of the block and no slab record
+ * P2  on success, and in free, errno is what it was
+ * P3  a failed call returns NULL with errno ENOMEM and leaves the old block, if there is one, as it was
+ * P4  a block is aligned to 16 bytes, and to its size if that is a power of two up to 64 KiB
+ *
+ * Golden instruction counts: tests/golden. Any thread may call everything here.
+ */
+#ifndef HAKMEM_ALLOC_H
+#define HAKMEM_ALLOC_H
+
+#include "heap.h"
+
+/* The paths off the hit. */
+void *alloc_miss(size_t size, unsigned class);
+void *alloc_large(size_t size);
+void alloc_free_slow(void *block);
+
+static ALWAYS_INLINE void *alloc_class(size_t size, unsigned class) {
+    struct heap *heap = heap_current;
+    unsigned char *top = heap->top[class];
+    void *block = *(void **)top;
+    if (UNLIKELY(block == NULL))
+        return alloc_miss(size, class);
+    heap->top[class] = top - sizeof(void *);
+    if (has(counters))
+        heap->mallocs[class]++;
+    return block;
+}
+
+static ALWAYS_INLINE void *alloc_malloc(size_t size) {
+    if (UNLIKELY(size > SIZECLASS_LARGEST))
+        return alloc_large(size);
+    return alloc_class(size, sizeclass_of(size));
+}
+
+static ALWAYS_INLINE void alloc_free(void *block) {
+    size_t unit = pagemap_unit(block);
+    if (UNLIKELY(has(verify_free) || unit >= PAGEMAP_WINDOW_UNITS)) {
+        alloc_free_slow(block);
+        return;
+    }
+    struct heap *heap = heap_current;
+    unsigned class = pagemap_tag_in_window(unit) ^ heap->tag;
+    if (UNLIKELY(class >= SIZECLASS_COUNT)) {
+        alloc_free_slow(block);
+        return;
+    }
+    unsigned char *top = heap->top[class];
+    if (UNLIKELY(base_step_full(&top))) {
+        alloc_free_slow(block);
+        return;
+    }
+    *(void **)top = block;
+    heap->top[class] = top;
+    if (has(counters))
+        heap->frees[class]++;
+}
+
+void *alloc_calloc(size_t count, size_t size);
+
+/* Size 0 frees the block and returns NULL. */
+void *alloc_realloc(void *block, size_t size);
+
+/* `alignment` is a power of two; above 64 KiB the block is a mapping of its own. */
+void *alloc_aligned(size_t alignment, size_t size);
+
+/* Bytes that may be used from `block` on; 0 for NULL and for what is not ours. */
+size_t alloc_usable_size(const void *block);
+
+#endif

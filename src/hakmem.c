@@ -1,0 +1,37 @@
+/* The shipped library: every room, in the order of the floors, as one translation unit. */
+#include "sizeclass.c"
+
+#include "os_linux.c"
+
+#include "lock.c"
+#include "log.c"
+
+#include "metadata.c"
+#include "misuse.c"
+#include "next.c"
+#include "options.c"
+
+#include "pagemap.c"
+
+#include "superslab.c"
+
+#include "large.c"
+#include "slab.c"
+
+#include "remote.c"
+
+#include "heap.c"
+
+#include "purge.c"
+#include "stats.c"
+
+#include "lifecycle.c"
+
+#include "alloc.c"
+
+#include "api.c"
+
+#ifndef HAKMEM_PREFIX_ONLY
+#include "cxx.c"
+#include "libc.c"
+#endif

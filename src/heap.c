@@ -1,0 +1,390 @@
+#include "heap.h"
+
+#include "lock.h"
+#include "metadata.h"
+
+enum {
+    ARRAY_WORDS = 32,
+    NO_BIN = 0xff,
+    COLLECT_AT_ONCE = 32, /* slabs taken from the inbox in one call */
+    IDLE_LOOKED_AT = 64,  /* idle heaps asked for a slab in one call */
+    HEAPS_LARGEST = (1 << 24) - 2
+};
+
+/* The one word of a magazine that does not exist: empty for a pop, full for a push. */
+static void *const heap_nothing[ARRAY_WORDS] ALIGNED(256) = {NULL};
+#define NOTHING ((unsigned char *)&heap_nothing[ARRAY_WORDS - 1])
+#define NOTHING_8 NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING
+
+struct heap heap_none = {.top = {NOTHING_8, NOTHING_8, NOTHING_8, NOTHING_8, NOTHING_8, NOTHING_8, NOTHING_8,
+                                 NOTHING_8, NOTHING_8},
+                         .tag = 0xffffff00};
+
+THREAD_LOCAL struct heap *heap_current = &heap_none;
+
+static struct {
+    struct lock lock;
+    struct heap *all, *idle;
+    uint32_t count, idle_count, prewarm;
+} heaps = {.lock = LOCK_INITIAL(8), .prewarm = 8};
+
+/* ---- slabs of a class, filed by how full they are ---- */
+
+static unsigned heap_bin_of(const struct slab *slab) {
+    unsigned free = slab->free, blocks = slab->blocks;
+    if (free == 0)
+        return NO_BIN;
+    return (free * 4 >= blocks) + (free * 2 >= blocks) + (free * 4 >= blocks * 3);
+}
+
+static void heap_unlink(struct heap_class *class, struct slab *slab) {
+    if (slab->bin == NO_BIN)
+        return;
+    if (slab->next)
+        slab->next->previous = slab->previous;
+    if (slab->previous)
+        slab->previous->next = slab->next;
+    else
+        class->bin[slab->bin] = slab->next;
+    slab->bin = NO_BIN;
+}
+
+static void heap_file(struct heap_class *class, struct slab *slab) {
+    unsigned bin = heap_bin_of(slab);
+    if (bin == slab->bin)
+        return;
+    heap_unlink(class, slab);
+    if (bin == NO_BIN)
+        return;
+    slab->bin = (uint8_t)bin;
+    slab->previous = NULL;
+    slab->next = class->bin[bin];
+    if (slab->next)
+        slab->next->previous = slab;
+    class->bin[bin] = slab;
+}
+
+/* After blocks came back to a slab: files it, and lets it go if nothing of it is in use. One empty slab a
+ * class stays, so that a program that swings around an edge does not map and purge. */
+static void heap_settle(struct heap_class *class, struct slab *slab) {
+    if (!slab_is_empty(slab) || !class->empty || class->empty == slab) {
+        if (slab_is_empty(slab))
+            class->empty = slab;
+        heap_file(class, slab);
+        return;
+    }
+    heap_unlink(class, slab);
+    if (class->carving == slab)
+        class->carving = NULL;
+    slab_delete(slab);
+}
+
+/* ---- what others freed ---- */
+
+static void heap_collect(struct heap *heap) {
+    for (unsigned done = 0; done < COLLECT_AT_ONCE; done++) {
+        if (!heap->collecting)
+            heap->collecting = remote_take(&heap->inbox);
+        struct slab *slab = heap->collecting;
+        if (!slab)
+            return;
+        heap->collecting = __atomic_load_n(&slab->inbox_next, __ATOMIC_RELAXED);
+        if (__atomic_load_n(&slab->owner, __ATOMIC_ACQUIRE) != &heap->inbox) {
+            remote_deliver(slab); /* it was adopted while it was on the way */
+            continue;
+        }
+        remote_collect(slab);
+        heap_settle(&heap->class[slab->class], slab);
+    }
+}
+
+/* ---- where a refill comes from ---- */
+
+static unsigned heap_gather_free(struct heap_class *class, void **blocks, unsigned count) {
+    unsigned have = 0;
+    for (unsigned bin = 0; bin < HEAP_BINS; bin++) {
+        while (have < count && class->bin[bin]) {
+            struct slab *slab = class->bin[bin];
+            ASSERT(P2, slab->bin == bin && slab->free > 0);
+            if (slab == class->empty)
+                class->empty = NULL;
+            have += slab_pop(slab, blocks + have, count - have, false);
+            heap_file(class, slab);
+        }
+    }
+    return have;
+}
+
+/* Takes a slab with free blocks of this class from a heap that nobody uses, when we have none to carve. Heaps'
+ * lock held. */
+static bool heap_adopt_from(struct heap *heap, struct heap *idle, unsigned class) {
+    struct heap_class *theirs = &idle->class[class], *ours = &heap->class[class];
+    heap_collect(idle);
+    for (unsigned bin = 0; bin < HEAP_BINS; bin++) {
+        struct slab *slab = theirs->bin[bin];
+        if (!slab)
+            continue;
+        heap_unlink(theirs, slab);
+        if (theirs->empty == slab)
+            theirs->empty = NULL;
+        if (theirs->carving == slab)
+            theirs->carving = NULL;
+        slab_change_owner(slab, &heap->inbox, heap->tag | class);
+        heap_file(ours, slab);
+        if (slab_fresh(slab) > 0)
+            ours->carving = slab;
+        return true;
+    }
+    struct slab *fresh = theirs->carving;
+    if (!fresh || slab_fresh(fresh) == 0)
+        return false;
+    theirs->carving = NULL;
+    slab_change_owner(fresh, &heap->inbox, heap->tag | class);
+    ours->carving = fresh;
+    return true;
+}
+
+static bool heap_adopt(struct heap *heap, unsigned class) {
+    bool adopted = false;
+    if (__atomic_load_n(&heaps.idle_count, __ATOMIC_RELAXED) == 0)
+        return false; /* a hint */
+    lock_take(&heaps.lock);
+    struct heap *idle = heaps.idle;
+    for (unsigned looked = 0; idle && !adopted && looked < IDLE_LOOKED_AT; looked++, idle = idle->next_idle)
+        adopted = heap_adopt_from(heap, idle, class);
+    lock_release(&heaps.lock);
+    return adopted;
+}
+
+static unsigned heap_carve(struct heap *heap, unsigned class, void **blocks, unsigned count) {
+    struct heap_class *mine = &heap->class[class];
+    if (mine->carving && slab_fresh(mine->carving) == 0)
+        mine->carving = NULL;
+    if (!mine->carving) {
+        struct slab *slab = slab_new(class, &heap->inbox, heap->tag | class);
+        if (!slab)
+            return 0;
+        slab->bin = NO_BIN;
+        mine->carving = slab;
+    }
+    if (mine->carving == mine->empty)
+        mine->empty = NULL;
+    unsigned have = slab_pop(mine->carving, blocks, count, true);
+    heap_file(mine, mine->carving);
+    return have;
+}
+
+static unsigned heap_gather(struct heap *heap, unsigned class, void **blocks, unsigned count) {
+    struct heap_class *mine = &heap->class[class];
+    unsigned have = heap_gather_free(mine, blocks, count);
+    if (have > 0)
+        return have;
+    heap_collect(heap);
+    have = heap_gather_free(mine, blocks, count);
+    if (have > 0)
+        return have;
+    bool exhausted = !mine->carving || slab_fresh(mine->carving) == 0;
+    if (exhausted && heap_adopt(heap, class))
+        have = heap_gather_free(mine, blocks, count);
+    if (have > 0)
+        return have;
+    return heap_carve(heap, class, blocks, count);
+}
+
+/* ---- magazines ---- */
+
+static unsigned heap_sentinel(unsigned class) {
+    return ARRAY_WORDS - 1 - sizeclass_table[class].magazine;
+}
+
+static bool heap_make_magazines(struct heap *heap, unsigned class) {
+    struct heap_class *mine = &heap->class[class];
+    if (mine->array)
+        return true;
+    void **arrays = metadata_new(2 * ARRAY_WORDS * sizeof(void *));
+    if (!arrays)
+        return false;
+    ASSERT(P1, ((uintptr_t)arrays & 255) == 0);
+    mine->array = arrays;
+    mine->spare = arrays + ARRAY_WORDS;
+    heap->top[class] = (unsigned char *)&mine->array[heap_sentinel(class)];
+    return true;
+}
+
+static void heap_swap(struct heap_class *mine) {
+    void **array = mine->array;
+    mine->array = mine->spare;
+    mine->spare = array;
+}
+
+void *heap_refill(struct heap *heap, unsigned class) {
+    struct heap_class *mine = &heap->class[class];
+    void *blocks[ARRAY_WORDS];
+    unsigned sentinel = heap_sentinel(class), largest = sizeclass_table[class].magazine;
+    heap->refills++;
+    if (has(verify_free) || !heap_make_magazines(heap, class))
+        return heap_gather(heap, class, blocks, 1) ? blocks[0] : NULL;
+    ASSERT(P1, mine->array[sentinel] == NULL);
+    if (mine->spare_full) {
+        heap_swap(mine);
+        mine->spare_full = false;
+        heap->top[class] = (unsigned char *)&mine->array[ARRAY_WORDS - 2];
+        return mine->array[ARRAY_WORDS - 1];
+    }
+    unsigned want = mine->refill ? mine->refill : heaps.prewarm < largest ? heaps.prewarm : largest;
+    if (want < 1)
+        want = 1;
+    unsigned have = heap_gather(heap, class, blocks, want);
+    if (have == 0)
+        return NULL;
+    mine->refill = (uint8_t)(2 * want < largest ? 2 * want : largest);
+    for (unsigned i = 1; i < have; i++)
+        mine->array[sentinel + have - i] = blocks[i];
+    heap->top[class] = (unsigned char *)&mine->array[sentinel + have - 1];
+    return blocks[0];
+}
+
+static void heap_flush(struct heap *heap, unsigned class, void *const *blocks, unsigned count) {
+    struct heap_class *mine = &heap->class[class];
+    struct slab *last = NULL;
+    heap->flushes++;
+    for (unsigned i = 0; i < count; i++) {
+        struct slab *slab = pagemap_record(blocks[i]);
+        if (UNLIKELY(!slab || slab->class != class || slab->owner != &heap->inbox)) {
+            misuse_report(MISUSE_DOUBLE_FREE, blocks[i]); /* freed twice: its slab is gone already */
+            continue;
+        }
+        if (last && slab != last)
+            heap_settle(mine, last);
+        last = slab;
+        enum slab_verdict verdict = slab_push(slab, blocks[i]);
+        if (UNLIKELY(verdict != SLAB_OK))
+            misuse_report(verdict == SLAB_INSIDE ? MISUSE_INSIDE : MISUSE_DOUBLE_FREE, blocks[i]);
+    }
+    if (last)
+        heap_settle(mine, last);
+}
+
+void heap_push_full(struct heap *heap, unsigned class, void *block) {
+    struct heap_class *mine = &heap->class[class];
+    unsigned sentinel = heap_sentinel(class);
+    if (!heap_make_magazines(heap, class)) {
+        heap_flush(heap, class, &block, 1);
+        return;
+    }
+    unsigned char *full = (unsigned char *)&mine->array[ARRAY_WORDS - 1];
+    if (heap->top[class] == full) {
+        if (mine->spare_full)
+            heap_flush(heap, class, &mine->spare[sentinel + 1], sizeclass_table[class].magazine);
+        heap_swap(mine);
+        mine->spare_full = true;
+        heap->top[class] = (unsigned char *)&mine->array[sentinel];
+    }
+    heap->top[class] += sizeof(void *);
+    *(void **)heap->top[class] = block;
+}
+
+enum slab_verdict heap_put_verified(struct heap *heap, struct slab *slab, const void *block) {
+    uint32_t number = slab_block_number(slab, block);
+    if (number == SLAB_NO_BLOCK)
+        return SLAB_INSIDE;
+    if (remote_is_waiting(slab, number))
+        return SLAB_DOUBLE_FREE;
+    enum slab_verdict verdict = slab_push(slab, block);
+    if (verdict == SLAB_OK)
+        heap_settle(&heap->class[slab->class], slab);
+    return verdict;
+}
+
+/* ---- heaps come and go ---- */
+
+static void heap_drain_class(struct heap *heap, unsigned class) {
+    struct heap_class *mine = &heap->class[class];
+    if (!mine->array)
+        return;
+    unsigned sentinel = heap_sentinel(class);
+    unsigned count = (unsigned)((void **)heap->top[class] - &mine->array[sentinel]);
+    heap_flush(heap, class, &mine->array[sentinel + 1], count);
+    heap->top[class] = (unsigned char *)&mine->array[sentinel];
+    if (mine->spare_full)
+        heap_flush(heap, class, &mine->spare[sentinel + 1], sizeclass_table[class].magazine);
+    mine->spare_full = false;
+    mine->refill = 0;
+}
+
+void heap_drain(struct heap *heap) {
+    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
+        heap_drain_class(heap, class);
+    heap_collect(heap);
+    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
+        struct slab *empty = heap->class[class].empty;
+        if (!empty || !slab_is_empty(empty))
+            continue;
+        heap->class[class].empty = NULL;
+        heap_unlink(&heap->class[class], empty);
+        if (heap->class[class].carving == empty)
+            heap->class[class].carving = NULL;
+        slab_delete(empty);
+    }
+}
+
+static struct heap *heap_new(void) {
+    if (heaps.count == HEAPS_LARGEST)
+        return NULL;
+    struct heap *heap = metadata_new(sizeof(struct heap));
+    if (!heap)
+        return NULL;
+    heap->tag = ++heaps.count << 8;
+    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
+        heap->top[class] = NOTHING;
+    heap->next = heaps.all;
+    __atomic_store_n(&heaps.all, heap, __ATOMIC_RELEASE); /* pairs with heap_each */
+    return heap;
+}
+
+struct heap *heap_take(void) {
+    lock_take(&heaps.lock);
+    struct heap *heap = heaps.idle;
+    if (heap) {
+        heaps.idle = heap->next_idle;
+        __atomic_store_n(&heaps.idle_count, heaps.idle_count - 1, __ATOMIC_RELAXED);
+        heap->idle = false;
+    } else {
+        heap = heap_new();
+    }
+    lock_release(&heaps.lock);
+    return heap;
+}
+
+void heap_retire(struct heap *heap) {
+    heap_drain(heap);
+    lock_take(&heaps.lock);
+    heap->idle = true;
+    heap->next_idle = heaps.idle;
+    heaps.idle = heap;
+    __atomic_store_n(&heaps.idle_count, heaps.idle_count + 1, __ATOMIC_RELAXED);
+    lock_release(&heaps.lock);
+}
+
+void heap_drain_idle(void) {
+    lock_take(&heaps.lock);
+    for (struct heap *heap = heaps.idle; heap; heap = heap->next_idle)
+        heap_drain(heap);
+    lock_release(&heaps.lock);
+}
+
+void heap_configure(unsigned prewarm) {
+    heaps.prewarm = prewarm;
+}
+
+void heap_each(void (*visit)(const struct heap *heap, void *data), void *data) {
+    for (const struct heap *heap = __atomic_load_n(&heaps.all, __ATOMIC_ACQUIRE); heap; heap = heap->next)
+        visit(heap, data);
+}
+
+void heap_lock(bool take) {
+    if (take)
+        lock_take(&heaps.lock);
+    else
+        lock_release(&heaps.lock);
+}

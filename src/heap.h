@@ -1,0 +1,87 @@
+/* heap: what one thread has at hand.
+ *
+ * Owns, for every size class, a magazine: an array of pointers to free blocks, 256 bytes long and aligned, so
+ * that the top pointer's own low bits say where it stands. A pop that reads NULL found the array empty; a
+ * push whose low byte wraps found it full. No count is kept and no block is touched.
+ *
+ *     array   | NULL | p | p | p |   |   | ...      one word each, 32 words
+ *                              ^ top                a full one ends at byte 248
+ *
+ * Behind it stands a second array (the spare), full or empty; the two change places before anything is
+ * refilled or flushed, so that a program that swings around an edge pays nothing. Then come the heap's slabs,
+ * filed by how full they are. Refill takes from the fullest, so that sparse slabs drain and go home.
+ *
+ * P1  a magazine's sentinel is NULL, and all words from it to the top are blocks of its class
+ * P2  a slab is in the bin of its fill, exactly if it has free bits
+ * P3  only the heap's thread works on it; an idle heap is worked on under the heaps' lock
+ * P4  a heap that nobody uses has no block in a magazine
+ * P5  heaps are never unmapped: a slab's owner can always be reached
+ *
+ * refill and flush touch at most one magazine's worth of slab records.
+ */
+#ifndef HAKMEM_HEAP_H
+#define HAKMEM_HEAP_H
+
+#include "remote.h"
+
+enum { HEAP_BINS = 4, HEAP_COUNTED_CLASSES = has(counters) ? SIZECLASS_COUNT : 1 };
+
+/* Off the hit path: what stands behind a magazine. */
+struct heap_class {
+    void **array, **spare;       /* NULL until the class is first used */
+    struct slab *carving;        /* the slab whose fresh blocks are handed out */
+    struct slab *empty;          /* one slab without a block in use is kept */
+    struct slab *bin[HEAP_BINS]; /* slabs with free bits, the fullest in bin 0 */
+    bool spare_full;
+    uint8_t refill; /* blocks that the next refill brings: doubles up to a magazine */
+};
+
+struct heap {
+    unsigned char *top[SIZECLASS_COUNT];
+    uint32_t tag; /* number << 8: differs from the tags of its slabs by the class only */
+    bool idle;
+    uint64_t mallocs[HEAP_COUNTED_CLASSES], frees[HEAP_COUNTED_CLASSES]; /* box counters: exact */
+    uint64_t larges, large_frees, remote_frees, refills, flushes;
+    struct slab *collecting; /* taken from the inbox, not yet done */
+    struct heap *next_idle, *next;
+    struct heap_class class[SIZECLASS_COUNT];
+    struct inbox inbox;
+};
+
+/* Stands for "no heap yet": every class looks empty and full at once. Never written. */
+extern struct heap heap_none;
+
+/* The calling thread's heap; never NULL. One word of static TLS. */
+extern THREAD_LOCAL struct heap *heap_current;
+
+/* A heap for a thread: an idle one, or new. NULL: no memory. */
+struct heap *heap_take(void);
+
+/* The thread needs it no longer: its blocks go back to their slabs, empty slabs go home. */
+void heap_retire(struct heap *heap);
+
+/* A block of `class` when its magazine is empty. NULL: no memory. */
+void *heap_refill(struct heap *heap, unsigned class);
+
+/* Takes a block of the heap's own slabs when its magazine is full. */
+void heap_push_full(struct heap *heap, unsigned class, void *block);
+
+/* Puts a block straight into its slab, without a magazine. */
+enum slab_verdict heap_put_verified(struct heap *heap, struct slab *slab, const void *block);
+
+/* Empties all magazines into their slabs and collects what others freed. */
+void heap_drain(struct heap *heap);
+
+/* Does that for idle heaps, too, so that what they hold can go home. */
+void heap_drain_idle(void);
+
+/* Blocks that a first refill brings; told by lifecycle once. */
+void heap_configure(unsigned prewarm);
+
+/* Calls visit for every heap there ever was. The heaps go on working meanwhile: sums are snapshots. */
+void heap_each(void (*visit)(const struct heap *heap, void *data), void *data);
+
+/* Holds and releases the room's lock around fork. */
+void heap_lock(bool take);
+
+#endif

@@ -1,0 +1,132 @@
+#include "lifecycle.h"
+
+#include "large.h"
+#include "lock.h"
+#include "metadata.h"
+#include "next.h"
+#include "options.h"
+#include "purge.h"
+#include "stats.h"
+
+#include <limits.h>
+#include <pthread.h>
+
+enum state { UNKNOWN, READY, FORCED };
+
+static struct {
+    struct lock lock;
+    _Atomic int state; /* release by lifecycle_start, acquire by every attach */
+    bool printed;
+    pthread_key_t key;
+    bool has_key;
+} lifecycle = {.lock = LOCK_INITIAL(10)};
+
+/* How many rounds of key destructors the thread has seen; ENDED after its last. */
+enum { ENDED = 255, LAST_ROUND = PTHREAD_DESTRUCTOR_ITERATIONS - 1 };
+static THREAD_LOCAL unsigned char lifecycle_round;
+
+static void lifecycle_thread_exit(void *heap) {
+    if (++lifecycle_round < LAST_ROUND && pthread_setspecific(lifecycle.key, heap) == 0)
+        return;
+    lifecycle_round = ENDED;
+    heap_current = &heap_none;
+    heap_retire(heap);
+}
+
+/* The locks of all rooms, in the order of their ranks from above. */
+static void lifecycle_lock_rooms(bool take) {
+    static void (*const rooms[])(bool) = {heap_lock, large_lock, slab_lock, superslab_lock, pagemap_lock};
+    if (take)
+        lock_take(&lifecycle.lock);
+    for (size_t i = 0; i < ARRAY_LENGTH(rooms); i++)
+        rooms[i](take);
+    if (take)
+        lock_take(&metadata_lock);
+    if (take)
+        return;
+    lock_release(&metadata_lock);
+    lock_release(&lifecycle.lock);
+}
+
+static void lifecycle_before_fork(void) {
+    lifecycle_lock_rooms(true);
+    lock_forking(true);
+}
+
+static void lifecycle_after_fork(void) {
+    lock_forking(false);
+    lifecycle_lock_rooms(false);
+}
+
+static void lifecycle_tell_rooms(void) {
+    purge_keep_free = options.keep_free;
+    heap_configure((unsigned)options.prewarm);
+    large_configure(options.large_cache);
+    superslab_configure(options.huge_pages, options.decommit != DECOMMIT_OFF,
+                        options.decommit == DECOMMIT_FREE);
+}
+
+/* What dlsym allocated while it looked for the next allocator came from a heap of this thread: it goes. */
+static bool lifecycle_find_next(void) {
+    bool found = next_resolve();
+    struct heap *heap = heap_current;
+    heap_current = &heap_none;
+    if (heap != &heap_none)
+        heap_retire(heap);
+    return found;
+}
+
+static void lifecycle_start(void) {
+    bool first = false;
+    lock_take(&lifecycle.lock);
+    if (atomic_load_explicit(&lifecycle.state, memory_order_relaxed) == UNKNOWN) {
+        options_read();
+        lifecycle_tell_rooms();
+        lifecycle.has_key = pthread_key_create(&lifecycle.key, lifecycle_thread_exit) == 0;
+        bool forced = options.force_libc && lifecycle_find_next();
+        atomic_store_explicit(&lifecycle.state, forced ? FORCED : READY, memory_order_release);
+        first = true;
+    }
+    lock_release(&lifecycle.lock);
+    if (first)
+        pthread_atfork(lifecycle_before_fork, lifecycle_after_fork, lifecycle_after_fork);
+}
+
+struct heap *lifecycle_attach(void) {
+    if (lifecycle_round == ENDED)
+        return NULL;
+    if (!next_resolving()) {
+        if (atomic_load_explicit(&lifecycle.state, memory_order_acquire) == UNKNOWN)
+            lifecycle_start();
+        if (lifecycle_forced())
+            return NULL;
+        if (heap_current != &heap_none)
+            return heap_current;
+    }
+    struct heap *heap = heap_take();
+    if (!heap)
+        return NULL;
+    heap_current = heap;
+    /* The key may need memory of its own: it finds the heap that was set above. */
+    if (lifecycle.has_key && !next_resolving())
+        pthread_setspecific(lifecycle.key, heap);
+    return heap;
+}
+
+bool lifecycle_forced(void) {
+    return atomic_load_explicit(&lifecycle.state, memory_order_acquire) == FORCED;
+}
+
+bool lifecycle_ended(void) {
+    return lifecycle_round == ENDED;
+}
+
+__attribute__((destructor)) static void lifecycle_finish(void) {
+    if (lifecycle.printed)
+        return;
+    lifecycle.printed = true;
+    if (options.os_stats)
+        stats_print_os_line();
+    if (options.stats)
+        stats_print_summary();
+}

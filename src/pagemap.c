@@ -1,0 +1,133 @@
+#include "pagemap.h"
+
+#include "lock.h"
+#include "metadata.h"
+#include "os.h"
+
+enum {
+    CHUNK_UNITS = 1 << PAGEMAP_CHUNK_SHIFT,
+    LEAF_UNITS = 1 << PAGEMAP_LEAF_SHIFT,
+    LEAVES = 1 << (PAGEMAP_ADDRESS_SHIFT - UNIT_SHIFT - PAGEMAP_LEAF_SHIFT)
+};
+
+/* Hints: below 32 GiB stay out of the way of programs that want low addresses (compressed pointers of JVMs). */
+#define HINT_SUPERSLABS ((uintptr_t)32 * GIB)
+#define HINT_MAPPINGS ((uintptr_t)96 * GIB)
+#define HINT_END ((uintptr_t)1 << PAGEMAP_WINDOW_SHIFT)
+#define HINT_RANDOM ((uintptr_t)8 * GIB) /* address randomisation, in steps of 4 MiB */
+
+struct pagemap_leaf {
+    uint32_t tag[LEAF_UNITS];
+    void *record[LEAF_UNITS];
+};
+
+uint32_t pagemap_window[PAGEMAP_WINDOW_UNITS];
+
+/* Chunks and leaves are published with release and read with acquire: a reader sees them zeroed. */
+static struct {
+    struct lock lock;
+    uintptr_t next_superslab, next_mapping;
+    void **chunk[PAGEMAP_WINDOW_UNITS / CHUNK_UNITS];
+    struct pagemap_leaf *leaf[LEAVES];
+} pagemap = {.lock = LOCK_INITIAL(4)};
+
+static struct pagemap_leaf *pagemap_leaf_of(size_t unit) {
+    size_t index = unit >> PAGEMAP_LEAF_SHIFT;
+    return index < LEAVES ? __atomic_load_n(&pagemap.leaf[index], __ATOMIC_ACQUIRE) : NULL;
+}
+
+static void **pagemap_record_slot(size_t unit) {
+    if (unit < PAGEMAP_WINDOW_UNITS) {
+        void **chunk = __atomic_load_n(&pagemap.chunk[unit >> PAGEMAP_CHUNK_SHIFT], __ATOMIC_ACQUIRE);
+        return chunk ? &chunk[unit % CHUNK_UNITS] : NULL;
+    }
+    struct pagemap_leaf *leaf = pagemap_leaf_of(unit);
+    return leaf ? &leaf->record[unit % LEAF_UNITS] : NULL;
+}
+
+static uint32_t *pagemap_tag_slot(size_t unit) {
+    if (unit < PAGEMAP_WINDOW_UNITS)
+        return &pagemap_window[unit];
+    struct pagemap_leaf *leaf = pagemap_leaf_of(unit);
+    return leaf ? &leaf->tag[unit % LEAF_UNITS] : NULL;
+}
+
+uint32_t pagemap_tag(const void *address) {
+    const uint32_t *slot = pagemap_tag_slot(pagemap_unit(address));
+    return slot ? __atomic_load_n(slot, __ATOMIC_ACQUIRE) : PAGEMAP_NONE; /* pairs with pagemap_set */
+}
+
+void *pagemap_record(const void *address) {
+    void **slot = pagemap_record_slot(pagemap_unit(address));
+    return slot ? __atomic_load_n(slot, __ATOMIC_ACQUIRE) : NULL; /* pairs with pagemap_set */
+}
+
+static bool pagemap_reserve_unit(size_t unit) {
+    if (pagemap_record_slot(unit))
+        return true;
+    if (unit < PAGEMAP_WINDOW_UNITS) {
+        void **chunk = metadata_new(CHUNK_UNITS * sizeof(void *));
+        if (chunk)
+            __atomic_store_n(&pagemap.chunk[unit >> PAGEMAP_CHUNK_SHIFT], chunk, __ATOMIC_RELEASE);
+        return chunk != NULL;
+    }
+    if (unit >> PAGEMAP_LEAF_SHIFT >= LEAVES)
+        return false;
+    struct pagemap_leaf *leaf = metadata_new(sizeof(struct pagemap_leaf));
+    if (leaf)
+        __atomic_store_n(&pagemap.leaf[unit >> PAGEMAP_LEAF_SHIFT], leaf, __ATOMIC_RELEASE);
+    return leaf != NULL;
+}
+
+bool pagemap_reserve(const void *start, size_t units) {
+    size_t unit = pagemap_unit(start), last = unit + units - 1;
+    bool reserved = true;
+    lock_take(&pagemap.lock);
+    while (reserved && unit <= last) {
+        reserved = pagemap_reserve_unit(unit);
+        size_t grain = unit < PAGEMAP_WINDOW_UNITS ? CHUNK_UNITS : LEAF_UNITS;
+        unit = (unit / grain + 1) * grain;
+    }
+    lock_release(&pagemap.lock);
+    return reserved;
+}
+
+void pagemap_set(const void *start, size_t units, uint32_t tag, void *record) {
+    size_t unit = pagemap_unit(start);
+    for (size_t last = unit + units; unit < last; unit++) {
+        void **record_slot = pagemap_record_slot(unit);
+        uint32_t *tag_slot = pagemap_tag_slot(unit);
+        ASSERT(P2, record_slot && tag_slot);
+        __atomic_store_n(record_slot, record, __ATOMIC_RELEASE);
+        __atomic_store_n(tag_slot, tag, __ATOMIC_RELEASE); /* P3: after the record */
+    }
+}
+
+static void *pagemap_hint(uintptr_t *next, uintptr_t from, uintptr_t end, size_t bytes, size_t alignment) {
+    lock_take(&pagemap.lock);
+    if (*next == 0)
+        *next = from + os_random() % (HINT_RANDOM / (4 * MIB)) * (4 * MIB);
+    uintptr_t hint = align_up(*next, alignment);
+    bool fits = bytes < end - from && hint < end - bytes;
+    if (!fits)
+        hint = bytes < end - from - alignment ? align_up(from, alignment) : 0;
+    if (hint)
+        *next = hint + align_up(bytes, UNIT_SIZE);
+    lock_release(&pagemap.lock);
+    return (void *)hint;
+}
+
+void *pagemap_hint_superslab(size_t bytes, size_t alignment) {
+    return pagemap_hint(&pagemap.next_superslab, HINT_SUPERSLABS, HINT_MAPPINGS, bytes, alignment);
+}
+
+void *pagemap_hint_mapping(size_t bytes, size_t alignment) {
+    return pagemap_hint(&pagemap.next_mapping, HINT_MAPPINGS, HINT_END, bytes, alignment);
+}
+
+void pagemap_lock(bool take) {
+    if (take)
+        lock_take(&pagemap.lock);
+    else
+        lock_release(&pagemap.lock);
+}

@@ -1,0 +1,54 @@
+/* sizeclass: the geometry of small blocks.
+ *
+ * Owns the 72 size classes from 16 bytes to 32 KiB and what follows from a class: block size, how many
+ * units a slab of it takes, how many blocks that makes, and how many of them a thread may keep at hand.
+ * Up to 128 bytes a class every 16 bytes, above it eight classes a doubling. The table is a constant: it
+ * needs no start-up, and its pages are shared by every process.
+ *
+ * P1  a class's block size is a multiple of 16, and of the power of two that the request is, if it is one
+ * P2  above 128 bytes at most 12.5 % of a block is waste inside it
+ * P3  offset * inverse >> 32 is the exact block number for every offset at which a block starts
+ *
+ * Called by slab, heap and alloc. Never looks at an address and never at an option.
+ */
+#ifndef HAKMEM_SIZECLASS_H
+#define HAKMEM_SIZECLASS_H
+
+#include "base.h"
+#include "boxes.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    SIZECLASS_COUNT = 72,
+    SIZECLASS_GRANULE = 16,
+    SIZECLASS_LARGEST = 32 * 1024, /* bytes: larger requests are runs of units */
+    SIZECLASS_BY_SIZE = SIZECLASS_LARGEST / SIZECLASS_GRANULE + 1,
+    SIZECLASS_MAGAZINE = 31, /* pointers in a full magazine of small blocks */
+    UNIT_SHIFT = 16,
+    UNIT_SIZE = 1 << UNIT_SHIFT /* bytes: the grain of address space, docs/decisions/0002 */
+};
+
+struct sizeclass {
+    uint32_t size;    /* bytes a block */
+    uint32_t inverse; /* ceil(2^32 / size) */
+    uint16_t blocks;  /* in one slab */
+    uint8_t units;    /* address units a slab takes */
+    uint8_t words;    /* 64-bit words that hold a bit for each block */
+    uint8_t magazine; /* blocks in a full magazine: at most 64 KiB or four blocks */
+};
+
+extern const uint8_t sizeclass_by_size[SIZECLASS_BY_SIZE];
+extern const struct sizeclass sizeclass_table[SIZECLASS_COUNT];
+
+/* The class of a request of `size` bytes, 0 <= size <= SIZECLASS_LARGEST; 0 bytes are served as 1. */
+static ALWAYS_INLINE unsigned sizeclass_of(size_t size) {
+    return sizeclass_by_size[(size + SIZECLASS_GRANULE - 1) / SIZECLASS_GRANULE];
+}
+
+/* The smallest class whose blocks hold `size` bytes and all start at a multiple of `alignment` (a power of
+ * two up to SIZECLASS_LARGEST); SIZECLASS_COUNT if there is none. Slabs start at multiples of a unit. */
+unsigned sizeclass_aligned(size_t size, size_t alignment);
+
+#endif

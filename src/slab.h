@@ -1,0 +1,87 @@
+/* slab: one run of equal blocks, and which of them are free.
+ *
+ * Owns the records of slabs. A record lies apart from the blocks: no byte of a block is ever read or written
+ * here, so that nothing a program does with its blocks can corrupt the heap. A free block is one bit. Blocks
+ * from `carved` on were never handed out: their pages are untouched.
+ *
+ *     line 0  the owner's: geometry, counts, links, which words have bits   (no atomics needed)
+ *     line 1  everybody's: owner, remote summary, link of the owner's inbox (see remote)
+ *     then    `words` words of free bits, `words` words of remotely freed bits
+ *
+ * P1  free == number of free bits; no bit is set from `carved` on
+ * P2  summary has a bit for a word exactly if the word has one
+ * P3  a bit is set once: a second free of the same block is noticed and changes nothing
+ * P4  only addresses at which a block starts change a bit
+ *
+ * Used by the slab's owner only, except where remote says otherwise. Records are reused for slabs only
+ * (type-stable), so that a late reader finds a slab record, if perhaps another slab's.
+ */
+#ifndef HAKMEM_SLAB_H
+#define HAKMEM_SLAB_H
+
+#include "superslab.h"
+
+struct inbox; /* of the owner: see remote.h */
+
+struct slab {
+    unsigned char *start;
+    struct superslab *home;
+    struct slab *next, *previous; /* in a list of the heap; next also in the list of unused records */
+    uint64_t summary;
+    uint32_t inverse;
+    uint16_t free, carved, blocks;
+    uint8_t class, words;
+    uint8_t bin;    /* which list of the heap it is in */
+    uint8_t zeroed; /* blocks from `carved` on read as zero */
+
+    /* Atomic; each pairs as remote.h says. */
+    ALIGNED(64) struct inbox *owner;
+    uint64_t remote_summary;
+    struct slab *inbox_next;
+
+    ALIGNED(64) uint64_t bits[]; /* free words, then remote words */
+};
+
+enum slab_verdict { SLAB_OK, SLAB_DOUBLE_FREE, SLAB_INSIDE };
+
+/* A slab of `class` whose owner is `owner` and whose tag is `tag`. NULL: no memory. */
+struct slab *slab_new(unsigned class, struct inbox *owner, uint32_t tag);
+
+/* Gives the blocks' memory back and the record to the next slab. All blocks are free; it is in no list. */
+void slab_delete(struct slab *slab);
+
+/* Moves the slab to another heap: its units get the new tag. */
+void slab_change_owner(struct slab *slab, struct inbox *owner, uint32_t tag);
+
+/* Takes up to `count` free blocks, lowest first, into blocks[]; fresh ones only when `fresh`. */
+unsigned slab_pop(struct slab *slab, void **blocks, unsigned count, bool fresh);
+
+/* Puts one block back. */
+enum slab_verdict slab_push(struct slab *slab, const void *block);
+
+/* Adds the free bits of word `word` that were freed elsewhere. Returns those that were free already or never
+ * handed out: misuse that changed nothing. */
+uint64_t slab_push_word(struct slab *slab, unsigned word, uint64_t bits);
+
+/* The number of the block that starts at `block`; SLAB_NO_BLOCK if none does. */
+#define SLAB_NO_BLOCK UINT32_MAX
+static inline uint32_t slab_block_number(const struct slab *slab, const void *block) {
+    uint64_t offset = (uint64_t)((const unsigned char *)block - slab->start);
+    uint32_t number = (uint32_t)(offset * slab->inverse >> 32);
+    bool starts = number < slab->blocks && (uint64_t)number * sizeclass_table[slab->class].size == offset;
+    return LIKELY(starts) ? number : SLAB_NO_BLOCK;
+}
+
+static inline unsigned slab_fresh(const struct slab *slab) {
+    return (unsigned)slab->blocks - slab->carved;
+}
+
+/* True when nothing of the slab is in use. */
+static inline bool slab_is_empty(const struct slab *slab) {
+    return slab->free == slab->carved;
+}
+
+/* Holds and releases the room's lock around fork. */
+void slab_lock(bool take);
+
+#endif

@@ -1,0 +1,303 @@
+#include "superslab.h"
+
+#include "lock.h"
+#include "metadata.h"
+#include "os.h"
+
+#define SUPERSLAB_SIZE ((size_t)SUPERSLAB_UNITS * UNIT_SIZE)
+
+enum {
+    TABLE_SIZE = 1 << 18, /* superslabs: 1 TiB */
+    LEVELS = 5,           /* runs of 1, 2, 4, 8, 16 units */
+    GROW_LARGEST = 64     /* superslabs in one mapping */
+};
+
+/* A heap below this is small: it gets small pages, which are all that it touches. docs/experiments/huge-pages.md */
+#define HUGE_FROM (8 * MIB)
+
+/* A set of superslab numbers whose lowest member is found in three steps. */
+struct superslab_set {
+    uint64_t top;
+    uint64_t middle[TABLE_SIZE / 64 / 64];
+    uint64_t bits[TABLE_SIZE / 64];
+};
+_Static_assert(TABLE_SIZE / 64 / 64 <= 64, "one word sums up the middle");
+
+static struct {
+    struct lock lock;
+    bool huge_pages, decommit, decommit_lazily;
+    uint32_t count;
+    uint32_t purge_from; /* no superslab from here on has dirty units */
+    size_t dirty_units, mapped_units, free_units;
+    struct superslab_set fit[LEVELS]; /* fit[i]: superslabs with a free run of 2^i units */
+    struct superslab *table[TABLE_SIZE];
+} superslabs = {.lock = LOCK_INITIAL(5), .decommit = true};
+
+static void superslab_set_put(struct superslab_set *set, uint32_t number, bool member) {
+    uint64_t *bits = &set->bits[number / 64], *middle = &set->middle[number / 64 / 64];
+    uint64_t bit = 1ULL << number % 64, middle_bit = 1ULL << number / 64 % 64,
+             top_bit = 1ULL << number / 64 / 64;
+    *bits = member ? *bits | bit : *bits & ~bit;
+    *middle = *bits ? *middle | middle_bit : *middle & ~middle_bit;
+    set->top = *middle ? set->top | top_bit : set->top & ~top_bit;
+}
+
+static struct superslab *superslab_set_lowest(const struct superslab_set *set) {
+    if (set->top == 0)
+        return NULL;
+    unsigned high = bits_lowest(set->top);
+    unsigned middle = high * 64 + bits_lowest(set->middle[high]);
+    return superslabs.table[middle * 64 + bits_lowest(set->bits[middle])];
+}
+
+static uint64_t superslab_mask(unsigned from, unsigned units) {
+    return (units == 64 ? ~0ULL : (1ULL << units) - 1) << from;
+}
+
+/* Bits at which a run of `units` set bits begins. */
+static uint64_t superslab_run_starts(uint64_t bits, unsigned units) {
+    for (unsigned have = 1; have < units && bits;) {
+        unsigned step = have < units - have ? have : units - have;
+        bits &= bits >> step;
+        have += step;
+    }
+    return bits;
+}
+
+static unsigned superslab_longest(uint64_t bits) {
+    unsigned longest = 0;
+    for (; bits && longest < SUPERSLAB_RUN_LARGEST; longest++)
+        bits &= bits << 1;
+    return longest;
+}
+
+/* Brings the sets of fits up to date after a change of home->free. */
+static void superslab_refile(struct superslab *home) {
+    unsigned longest = superslab_longest(home->free);
+    for (unsigned level = 0; level < LEVELS; level++) {
+        bool fitted = home->longest >= 1u << level, fits = longest >= 1u << level;
+        if (fitted != fits)
+            superslab_set_put(&superslabs.fit[level], home->number, fits);
+    }
+    home->longest = longest;
+}
+
+static unsigned superslab_unit_of(const struct superslab *home, const void *start) {
+    return (unsigned)((size_t)((const unsigned char *)start - home->start) >> UNIT_SHIFT);
+}
+
+/* Totals are written under the lock and read without it. */
+static void superslab_add(size_t *total, size_t units) {
+    __atomic_store_n(total, *total + units, __ATOMIC_RELAXED);
+}
+
+static void superslab_count_dirty(uint64_t before, uint64_t after) {
+    superslab_add(&superslabs.dirty_units, (size_t)bits_count(after) - bits_count(before));
+}
+
+/* Marks free units as handed out; returns whether all of them read as zero. */
+static bool superslab_claim(struct superslab *home, uint64_t mask) {
+    ASSERT(P1, (home->free & mask) == mask);
+    bool zeroed = ((home->dirty | home->stale) & mask) == 0;
+    superslab_count_dirty(home->dirty, home->dirty & ~mask);
+    home->free &= ~mask;
+    home->dirty &= ~mask;
+    home->stale &= ~mask;
+    superslab_add(&superslabs.free_units, -(size_t)bits_count(mask));
+    ASSERT(P2, ((home->dirty | home->stale) & ~home->free) == 0);
+    superslab_refile(home);
+    return zeroed;
+}
+
+static bool superslab_enter(unsigned char *start, unsigned units, bool huge) {
+    if (superslabs.count == TABLE_SIZE)
+        return false;
+    struct superslab *made = metadata_new(sizeof(struct superslab));
+    if (!made || !pagemap_reserve(start, units))
+        return false;
+    made->start = start;
+    made->number = superslabs.count;
+    made->free = superslab_mask(0, units);
+    made->huge = huge ? made->free : 0;
+    superslabs.table[superslabs.count++] = made;
+    superslab_add(&superslabs.mapped_units, units);
+    superslab_add(&superslabs.free_units, units);
+    superslab_refile(made);
+    return true;
+}
+
+/* Huge pages pay where nearly everything that is mapped is in use: then a page that is faulted whole is also
+ * used whole. docs/experiments/huge-pages.md */
+static bool superslab_is_large_and_dense(void) {
+    size_t used = superslabs.mapped_units - superslabs.free_units;
+    return superslabs.huge_pages && used * UNIT_SIZE >= HUGE_FROM && used >= superslabs.mapped_units / 8 * 7;
+}
+
+static bool superslab_map(size_t count) {
+    size_t bytes = count * SUPERSLAB_SIZE;
+    unsigned char *start =
+        os_map_aligned(bytes, SUPERSLAB_SIZE, pagemap_hint_superslab(bytes, SUPERSLAB_SIZE));
+    if (!start)
+        return false;
+    bool huge = superslab_is_large_and_dense() && os_advise(start, bytes, OS_HUGE);
+    size_t entered = 0;
+    while (entered < count && superslab_enter(start + entered * SUPERSLAB_SIZE, SUPERSLAB_UNITS, huge))
+        entered++;
+    if (entered < count)
+        os_unmap(start + entered * SUPERSLAB_SIZE, bytes - entered * SUPERSLAB_SIZE);
+    return entered > 0;
+}
+
+/* Little address space is left: a superslab of only a few units. */
+static bool superslab_map_piece(unsigned units) {
+    size_t bytes = (size_t)units * UNIT_SIZE;
+    unsigned char *start = os_map_aligned(bytes, UNIT_SIZE, NULL);
+    if (!start)
+        return false;
+    if (superslab_enter(start, units, false))
+        return true;
+    os_unmap(start, bytes);
+    return false;
+}
+
+/* Maps address space for a run of `units`: half as much again as there is, or what can still be had. */
+static bool superslab_grow(unsigned units) {
+    size_t count = superslabs.mapped_units / 2 / SUPERSLAB_UNITS;
+    count = count < 1 ? 1 : count > GROW_LARGEST ? GROW_LARGEST : count;
+    for (; count >= 1; count /= 2)
+        if (superslab_map(count))
+            return true;
+    for (unsigned piece = SUPERSLAB_UNITS / 4; piece > units; piece /= 2)
+        if (superslab_map_piece(piece))
+            return true;
+    return superslab_map_piece(units);
+}
+
+/* A superslab with a free run of `units`. A run of three is looked for among those that fit four. */
+static struct superslab *superslab_find(unsigned units) {
+    unsigned level = units == 1 ? 0 : bits_highest(units - 1) + 1;
+    struct superslab *home = superslab_set_lowest(&superslabs.fit[level]);
+    if (home)
+        return home;
+    home = level > 0 ? superslab_set_lowest(&superslabs.fit[level - 1]) : NULL;
+    return home && home->longest >= units ? home : NULL;
+}
+
+struct superslab_run superslab_take(unsigned units) {
+    struct superslab_run run = {0};
+    lock_take(&superslabs.lock);
+    struct superslab *home = superslab_find(units);
+    if (!home && superslab_grow(units)) {
+        home = superslab_find(units);
+        if (!home && superslabs.table[superslabs.count - 1]->longest >= units)
+            home = superslabs.table[superslabs.count - 1];
+    }
+    if (home) {
+        uint64_t warm = superslab_run_starts(home->dirty, units);
+        unsigned from = bits_lowest(warm ? warm : superslab_run_starts(home->free, units));
+        run.start = home->start + (size_t)from * UNIT_SIZE;
+        run.home = home;
+        run.zeroed = superslab_claim(home, superslab_mask(from, units));
+    }
+    lock_release(&superslabs.lock);
+    return run;
+}
+
+void superslab_give(struct superslab *home, void *start, unsigned units) {
+    uint64_t mask = superslab_mask(superslab_unit_of(home, start), units);
+    lock_take(&superslabs.lock);
+    ASSERT(P1, (home->free & mask) == 0);
+    superslab_count_dirty(home->dirty, home->dirty | mask);
+    home->free |= mask;
+    home->dirty |= mask;
+    superslab_add(&superslabs.free_units, units);
+    if (superslabs.purge_from <= home->number)
+        superslabs.purge_from = home->number + 1;
+    superslab_refile(home);
+    lock_release(&superslabs.lock);
+}
+
+bool superslab_extend(struct superslab *home, void *start, unsigned units, unsigned more) {
+    unsigned from = superslab_unit_of(home, start) + units;
+    if (from + more > SUPERSLAB_UNITS)
+        return false;
+    uint64_t mask = superslab_mask(from, more);
+    lock_take(&superslabs.lock);
+    bool possible = (home->free & mask) == mask;
+    if (possible)
+        superslab_claim(home, mask);
+    lock_release(&superslabs.lock);
+    return possible;
+}
+
+/* The first run of dirty units of the youngest superslab that has any, claimed; 0 when there is none. */
+static uint64_t superslab_claim_dirty(struct superslab **home) {
+    while (superslabs.purge_from > 0) {
+        struct superslab *candidate = superslabs.table[superslabs.purge_from - 1];
+        if (candidate->dirty) {
+            unsigned from = bits_lowest(candidate->dirty);
+            uint64_t rest = ~(candidate->dirty >> from);
+            uint64_t mask = superslab_mask(from, rest ? bits_lowest(rest) : 64);
+            superslab_claim(candidate, mask);
+            *home = candidate;
+            return mask;
+        }
+        superslabs.purge_from--;
+    }
+    return 0;
+}
+
+static void superslab_return_purged(struct superslab *home, uint64_t mask, bool advised) {
+    home->free |= mask;
+    superslab_add(&superslabs.free_units, bits_count(mask));
+    if (!advised || superslabs.decommit_lazily)
+        home->stale |= mask;
+    superslab_refile(home);
+}
+
+size_t superslab_purge(size_t keep, unsigned calls) {
+    size_t purged = 0;
+    enum os_advice advice = superslabs.decommit_lazily ? OS_FREE : OS_DONTNEED;
+    lock_take(&superslabs.lock);
+    for (; superslabs.decommit && calls > 0 && superslabs.dirty_units * UNIT_SIZE > keep; calls--) {
+        struct superslab *home = NULL;
+        uint64_t mask = superslab_claim_dirty(&home);
+        if (mask == 0)
+            break;
+        unsigned char *start = home->start + (size_t)bits_lowest(mask) * UNIT_SIZE;
+        size_t bytes = (size_t)bits_count(mask) * UNIT_SIZE;
+        lock_release(&superslabs.lock);
+        bool advised = os_advise(start, bytes, advice); /* P4: claimed above */
+        lock_take(&superslabs.lock);
+        superslab_return_purged(home, mask, advised);
+        if (advised)
+            purged += bytes;
+    }
+    lock_release(&superslabs.lock);
+    return purged;
+}
+
+size_t superslab_dirty_bytes(void) {
+    return __atomic_load_n(&superslabs.dirty_units, __ATOMIC_RELAXED) * UNIT_SIZE; /* a guess is enough */
+}
+
+size_t superslab_mapped_bytes(void) {
+    return __atomic_load_n(&superslabs.mapped_units, __ATOMIC_RELAXED) * UNIT_SIZE;
+}
+
+size_t superslab_free_bytes(void) {
+    return __atomic_load_n(&superslabs.free_units, __ATOMIC_RELAXED) * UNIT_SIZE;
+}
+
+void superslab_configure(bool huge_pages, bool decommit, bool decommit_lazily) {
+    superslabs.huge_pages = huge_pages;
+    superslabs.decommit = decommit;
+    superslabs.decommit_lazily = decommit_lazily;
+}
+
+void superslab_lock(bool take) {
+    if (take)
+        lock_take(&superslabs.lock);
+    else
+        lock_release(&superslabs.lock);
+}

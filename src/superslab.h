@@ -1,0 +1,66 @@
+/* superslab: address space, in runs of 64 KiB units.
+ *
+ * Owns every mapping that slabs and runs live in. The address space comes in superslabs of 64 units (4 MiB);
+ * one bit a unit says whether it is free, one whether a free unit may still hold memory (dirty), one whether
+ * its old content may show (stale). New address space is mapped a few superslabs at a time, growing with
+ * what is already there; when that fails, in smaller and smaller pieces down to one run.
+ *
+ *     free    1 1 0 0 1 1 1 ...   in nobody's hands
+ *     dirty   1 0 - - 1 0 0 ...   free, but the kernel still holds pages for it: used first, purged last
+ *
+ * P1  a unit handed out is not free, and nobody else has it
+ * P2  dirty and stale units are free units
+ * P3  the sum of dirty units is what superslab_dirty_bytes says
+ * P4  advice is only given on units that this room mapped and that nobody has
+ *
+ * The lowest superslab with a run that fits is used first, so that the high ones drain. One lock of rank 5;
+ * purging takes units out, advises outside the lock, and puts them back. Finding a run takes bounded time:
+ * three words of a bitmap and one superslab.
+ */
+#ifndef HAKMEM_SUPERSLAB_H
+#define HAKMEM_SUPERSLAB_H
+
+#include "pagemap.h"
+
+enum {
+    SUPERSLAB_UNITS = 64,
+    SUPERSLAB_RUN_LARGEST = 16 /* units: a larger block has a mapping of its own */
+};
+
+struct superslab {
+    uint64_t free, dirty, stale, huge; /* a bit a unit; huge: lies in a range advised for huge pages */
+    unsigned char *start;
+    uint32_t number;  /* place in the table; lower is older */
+    uint32_t longest; /* units in its longest free run, at most SUPERSLAB_RUN_LARGEST */
+};
+
+struct superslab_run {
+    unsigned char *start; /* NULL: no memory */
+    struct superslab *home;
+    bool zeroed; /* every byte reads as zero */
+};
+
+/* Takes `units` (1..SUPERSLAB_RUN_LARGEST) neighbouring units. */
+struct superslab_run superslab_take(unsigned units);
+
+/* Gives back a run, or its tail. */
+void superslab_give(struct superslab *home, void *start, unsigned units);
+
+/* Makes a run of `units` longer by `more` where it stands; false when a neighbour is in use. */
+bool superslab_extend(struct superslab *home, void *start, unsigned units, unsigned more);
+
+/* Decommits dirty units, from the youngest superslab down, until at most `keep` bytes are dirty or `calls`
+ * pieces of advice were given. Returns the bytes that went home. */
+size_t superslab_purge(size_t keep, unsigned calls);
+
+size_t superslab_dirty_bytes(void);
+size_t superslab_mapped_bytes(void);
+size_t superslab_free_bytes(void);
+
+/* What this room may do, told by lifecycle once: huge pages for large dense heaps; how to decommit. */
+void superslab_configure(bool huge_pages, bool decommit, bool decommit_lazily);
+
+/* Holds and releases the room's lock around fork. */
+void superslab_lock(bool take);
+
+#endif
