@@ -41,6 +41,7 @@ if(HAKMEM_SANITIZE)
     set(HAKMEM_SANITIZE_FLAGS -fsanitize=${HAKMEM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
 endif()
 
+# Unwind tables: what a new_handler throws passes through the C++ operators (see src/cxx.h).
 function(hakmem_library_flags target)
     target_compile_features(${target} PRIVATE c_std_11)
     set_target_properties(${target} PROPERTIES C_EXTENSIONS OFF)
@@ -48,7 +49,7 @@ function(hakmem_library_flags target)
         HAKMEM_VARIANT_${HAKMEM_SOURCE_VARIANT} ${HAKMEM_BOX_DEFINITIONS})
     target_compile_options(${target} PRIVATE
         -fPIC -fvisibility=hidden -ftls-model=initial-exec -falign-functions=64 -fno-plt
-        -fno-semantic-interposition ${HAKMEM_NO_BUILTIN} ${HAKMEM_WARNINGS} ${HAKMEM_SANITIZE_FLAGS})
+        -fno-semantic-interposition -fexceptions -fasynchronous-unwind-tables ${HAKMEM_NO_BUILTIN} ${HAKMEM_WARNINGS} ${HAKMEM_SANITIZE_FLAGS})
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
 endfunction()
 

@@ -5,12 +5,12 @@
 #                 function can never collide with a function of the program
 # library         both
 #
-# src/hakmem.c includes every room; a src/libc*.c that it does not include is an object of its own.
+# src/hakmem.c includes every room; a src/libc*.c or src/cxx*.c that it does not include is an object of its own.
 
 set(HAKMEM_SOURCES ${PROJECT_SOURCE_DIR}/src/hakmem.c)
 file(READ ${PROJECT_SOURCE_DIR}/src/hakmem.c shipped)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/hakmem.c)
-file(GLOB surface CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/libc*.c)
+file(GLOB surface CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/libc*.c ${PROJECT_SOURCE_DIR}/src/cxx*.c)
 foreach(source IN LISTS surface)
     get_filename_component(name ${source} NAME)
     string(FIND "${shipped}" "#include \"${name}\"" included)
@@ -30,26 +30,22 @@ hakmem_library_flags(hakmem_object)
 target_compile_definitions(hakmem_object PRIVATE
     HAKMEM_VERSION="${PROJECT_VERSION}" HAKMEM_COMMIT="${HAKMEM_COMMIT}")
 
-# Under the address and thread sanitizers malloc is theirs: only the prefixed names stay visible.
+# Under the address and thread sanitizers malloc is theirs: the library then has its prefixed names only.
 if(HAKMEM_SANITIZE MATCHES "address|thread")
-    set(localize --wildcard "--keep-global-symbol=hakmem_*")
-else()
-    set(localize --localize-hidden)
+    target_compile_definitions(hakmem_object PRIVATE HAKMEM_PREFIX_ONLY)
 endif()
 set(member ${CMAKE_CURRENT_BINARY_DIR}/${HAKMEM_LIBRARY_NAME}.o)
 add_custom_command(OUTPUT ${member}
     COMMAND ${CMAKE_C_COMPILER} -r -nostdlib -o ${member}.merged $<TARGET_OBJECTS:hakmem_object>
-    COMMAND ${CMAKE_OBJCOPY} ${localize} ${member}.merged ${member}
+    COMMAND ${CMAKE_OBJCOPY} --localize-hidden ${member}.merged ${member}
     COMMAND ${CMAKE_COMMAND} -E rm ${member}.merged
     DEPENDS hakmem_object $<TARGET_OBJECTS:hakmem_object>
     COMMAND_EXPAND_LISTS VERBATIM COMMENT "Merging the archive's only member")
 set_source_files_properties(${member} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
 
 add_library(hakmem_static STATIC ${member})
-if(HAKMEM_SANITIZE MATCHES "address|thread")
-    add_library(hakmem SHARED ${member})
-else()
-    add_library(hakmem SHARED $<TARGET_OBJECTS:hakmem_object>)
+add_library(hakmem SHARED $<TARGET_OBJECTS:hakmem_object>)
+if(NOT HAKMEM_SANITIZE)
     target_link_options(hakmem PRIVATE -Wl,-z,defs)
 endif()
 target_link_options(hakmem PRIVATE ${HAKMEM_SANITIZE_FLAGS}
