@@ -98,18 +98,18 @@ size_t hakmem_usable_size(const void *block) HAKMEM_NOEXCEPT HAKMEM_ATTRIBUTE((v
 size_t hakmem_purge(void) HAKMEM_NOEXCEPT HAKMEM_ATTRIBUTE((visibility("default")));
 
 /* What the heap holds, in bytes. Later versions append fields and never change or reorder these. */
-struct hakmem_stats {
-    uint64_t live_bytes;     /* in blocks that the program owns; free blocks in threads' caches count here */
-    uint64_t mapped_bytes;   /* address space mapped from the system for blocks */
-    uint64_t free_bytes;     /* of mapped_bytes: free and not given back to the system */
-    uint64_t metadata_bytes; /* the allocator's own records, apart from the blocks */
+struct hakmem_statistics {
+    uint64_t mapped_bytes; /* address space held for blocks: live_bytes + free_bytes */
+    uint64_t live_bytes;   /* in use: large blocks, and the slabs of small ones with the gaps between them */
+    uint64_t free_bytes;   /* in no use, whether or not the system has its pages back */
+    uint64_t metadata_bytes; /* the allocator's own records, apart from all the above */
 };
 
-/* Fills the first `bytes` bytes of *stats (pass sizeof(struct hakmem_stats)), and returns the size of the
+/* Fills the first `bytes` bytes of *stats (pass sizeof(struct hakmem_statistics)), and returns the size of the
  * structure this library knows: fields beyond that are set to zero. Threads that allocate meanwhile make
  * the figures approximate; each by itself was true at some moment of the call. With
  * HAKMEM_FORCE_LIBC_ALLOC=1 all figures are those of hakmem, which then owns nothing. */
-size_t hakmem_stats(struct hakmem_stats *stats, size_t bytes) HAKMEM_NOEXCEPT
+size_t hakmem_stats(struct hakmem_statistics *stats, size_t bytes) HAKMEM_NOEXCEPT
     HAKMEM_ATTRIBUTE((nonnull(1), visibility("default")));
 
 /* The version of the library in use as "major.minor.patch": a constant string. Compare it with

@@ -51,12 +51,12 @@ EXPORT size_t hakmem_purge(void) {
     return purge_all();
 }
 
-EXPORT size_t hakmem_stats(struct hakmem_stats *stats, size_t bytes) {
+EXPORT size_t hakmem_stats(struct hakmem_statistics *stats, size_t bytes) {
     struct stats now;
     stats_collect(&now);
-    const struct hakmem_stats known = {
-        .live_bytes = now.live_bytes,
+    const struct hakmem_statistics known = {
         .mapped_bytes = now.mapped_bytes,
+        .live_bytes = now.live_bytes,
         .free_bytes = now.free_bytes,
         .metadata_bytes = now.metadata_bytes,
     };

@@ -9,7 +9,7 @@
 typedef void cxx_function(void);
 
 /* Where the runtime is linked as usual these are found by the dynamic linker. */
-extern cxx_function *_ZSt15get_new_handlerv(void) WEAK;  /* std::get_new_handler() */
+extern cxx_function *_ZSt15get_new_handlerv(void) WEAK;    /* std::get_new_handler() */
 extern _Noreturn void _ZSt17__throw_bad_allocv(void) WEAK; /* std::__throw_bad_alloc() */
 
 /* A function of the C++ runtime's shared library, also when only a dlopened part of the program uses it:
@@ -102,14 +102,15 @@ COLD static void *cxx_new_caught(const char *name, size_t size, const void *noth
     return _Znwm == cxx_new ? cxx_new_retry(size, 1) : _Znwm(size);
 }
 
-COLD static void *cxx_new_aligned_caught(const char *name, size_t size, size_t alignment, const void *nothrow) {
+COLD static void *cxx_new_aligned_caught(const char *name, size_t size, size_t alignment,
+                                         const void *nothrow) {
     void *(*runtime)(size_t, size_t, const void *) =
         (void *(*)(size_t, size_t, const void *))cxx_runtime_function(name);
     if (runtime != NULL) {
         return runtime(size, alignment, nothrow);
     }
     return _ZnwmSt11align_val_t == cxx_new_aligned ? cxx_new_retry(size, alignment)
-                                                    : _ZnwmSt11align_val_t(size, alignment);
+                                                   : _ZnwmSt11align_val_t(size, alignment);
 }
 
 static ALWAYS_INLINE void *cxx_new_nothrow(const char *name, bool ours, size_t size, const void *nothrow) {
@@ -123,7 +124,7 @@ static ALWAYS_INLINE void *cxx_new_nothrow(const char *name, bool ours, size_t s
 }
 
 static ALWAYS_INLINE void *cxx_new_aligned_nothrow(const char *name, bool ours, size_t size, size_t alignment,
-                                                    const void *nothrow) {
+                                                   const void *nothrow) {
     if (LIKELY(ours)) {
         void *block = is_power_of_two(alignment) ? alloc_aligned(alignment, size) : NULL;
         if (LIKELY(block != NULL) || cxx_new_handler() == NULL) {
@@ -154,8 +155,8 @@ static void *cxx_new_array_aligned_nothrow(size_t size, size_t alignment, const 
 
 /* The rows of exports.def. */
 #define EXPORTED_NEW(name, function, signature) EXPORT __typeof__(function) name ALIAS_OF(function);
-#define EXPORTED_DELETE(name, parameters, callee, arguments, signature)                                      \
-    EXPORT void name parameters {                                                                            \
-        callee arguments;                                                                                    \
+#define EXPORTED_DELETE(name, parameters, callee, arguments, signature) \
+    EXPORT void name parameters {                                       \
+        callee arguments;                                               \
     }
 #include "exports.def"

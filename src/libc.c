@@ -2,8 +2,8 @@
 
 #include "alloc.h"
 #include "api.h"
+#include "lifecycle.h"
 #include "next.h"
-#include "options.h"
 #include "os.h"
 #include "purge.h"
 #include "stats.h"
@@ -89,11 +89,11 @@ EXPORT size_t malloc_usable_size(void *block) {
 
 /* glibc's parameters mean nothing here, and a program that sets one must not believe that it failed. */
 EXPORT int mallopt(int parameter, int value) {
-    return options.force_libc ? next_mallopt(parameter, value) : 1;
+    return lifecycle_forced() ? next_mallopt(parameter, value) : 1;
 }
 
 EXPORT struct mallinfo2 mallinfo2(void) {
-    if (options.force_libc) {
+    if (lifecycle_forced()) {
         return next_mallinfo2();
     }
     struct stats now;
@@ -128,11 +128,11 @@ static struct mallinfo libc_mallinfo(void) {
 }
 
 EXPORT int malloc_trim(size_t pad) {
-    return options.force_libc ? next_trim(pad) : purge_all() > 0;
+    return lifecycle_forced() ? next_trim(pad) : purge_all() > 0;
 }
 
 EXPORT void malloc_stats(void) {
-    if (options.force_libc) {
+    if (lifecycle_forced()) {
         next_malloc_stats();
     } else {
         stats_print_summary();

@@ -34,7 +34,8 @@ namespace detail {
 /* `bytes` at a multiple of `alignment`, a power of two. Never NULL: throws std::bad_alloc, or ends the process
  * where exceptions are switched off. */
 inline void *allocate(std::size_t bytes, std::size_t alignment) {
-    void *block = alignment <= natural_alignment ? hakmem_malloc(bytes) : hakmem_aligned_alloc(alignment, bytes);
+    void *block =
+        alignment <= natural_alignment ? hakmem_malloc(bytes) : hakmem_aligned_alloc(alignment, bytes);
     if (block == nullptr) {
         out_of_memory();
     }
@@ -53,7 +54,8 @@ template <class T> class allocator {
     using is_always_equal = std::true_type;
 
     allocator() noexcept = default;
-    template <class U> allocator(const allocator<U> &) noexcept {}
+    template <class U> allocator(const allocator<U> &) noexcept {
+    }
 
     /* Uninitialised memory for `count` objects. Throws std::bad_alloc when the system has none or when
      * count * sizeof(T) does not fit a size_t. */

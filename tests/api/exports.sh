@@ -1,0 +1,29 @@
+# The dynamic symbols of the library, and the global ones of the archive, are the rows of src/exports.def and the
+# functions of include/hakmem.h: none is missing, and nothing else is visible.
+
+set -eu
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export LC_ALL=C
+
+{
+    sed -n 's/^EXPORTED[A-Z_]*(\([A-Za-z0-9_]*\).*/\1/p' "$TESTED_SOURCE_DIR/src/exports.def"
+    sed -n 's/.*[ *]\(hakmem_[a-z_]*\)(.*HAKMEM_NOEXCEPT.*/\1/p' "$TESTED_SOURCE_DIR/include/hakmem.h"
+} | sort > "$work/expected"
+if [ "$(wc -l < "$work/expected")" -lt 60 ]; then
+    echo "cannot read the rows of exports.def and hakmem.h:"
+    cat "$work/expected"
+    exit 1
+fi
+nm -D --defined-only "$TESTED_LIB" | awk '{ sub(/@.*/, "", $3); print $3 }' | sort > "$work/shared"
+nm -g --defined-only "$TESTED_ARCHIVE" | awk 'NF == 3 { print $3 }' | sort > "$work/archive"
+
+failed=0
+for found in shared archive; do
+    if ! diff "$work/expected" "$work/$found" > "$work/difference"; then
+        echo "$found: < is expected and missing, > is visible and should not be"
+        grep '^[<>]' "$work/difference"
+        failed=1
+    fi
+done
+exit $failed
