@@ -23,22 +23,24 @@ struct pagemap_leaf {
 
 uint32_t pagemap_window[PAGEMAP_WINDOW_UNITS];
 
-/* Chunks and leaves are published with release and read with acquire: a reader sees them zeroed. */
+/* Chunks and leaves (below) are published with release and read with acquire: a reader sees them zeroed. */
 static struct {
     struct lock lock;
     uintptr_t next_superslab, next_mapping;
-    void **chunk[PAGEMAP_WINDOW_UNITS / CHUNK_UNITS];
-    struct pagemap_leaf *leaf[LEAVES];
 } pagemap = {.lock = LOCK_INITIAL(4)};
+
+/* Apart, because they start as zeros: they take no room in the file and no page until they are used. */
+static void **pagemap_chunks[PAGEMAP_WINDOW_UNITS / CHUNK_UNITS];
+static struct pagemap_leaf *pagemap_leaves[LEAVES];
 
 static struct pagemap_leaf *pagemap_leaf_of(size_t unit) {
     size_t index = unit >> PAGEMAP_LEAF_SHIFT;
-    return index < LEAVES ? __atomic_load_n(&pagemap.leaf[index], __ATOMIC_ACQUIRE) : NULL;
+    return index < LEAVES ? __atomic_load_n(&pagemap_leaves[index], __ATOMIC_ACQUIRE) : NULL;
 }
 
 static void **pagemap_record_slot(size_t unit) {
     if (unit < PAGEMAP_WINDOW_UNITS) {
-        void **chunk = __atomic_load_n(&pagemap.chunk[unit >> PAGEMAP_CHUNK_SHIFT], __ATOMIC_ACQUIRE);
+        void **chunk = __atomic_load_n(&pagemap_chunks[unit >> PAGEMAP_CHUNK_SHIFT], __ATOMIC_ACQUIRE);
         return chunk ? &chunk[unit % CHUNK_UNITS] : NULL;
     }
     struct pagemap_leaf *leaf = pagemap_leaf_of(unit);
@@ -68,14 +70,14 @@ static bool pagemap_reserve_unit(size_t unit) {
     if (unit < PAGEMAP_WINDOW_UNITS) {
         void **chunk = metadata_new(CHUNK_UNITS * sizeof(void *));
         if (chunk)
-            __atomic_store_n(&pagemap.chunk[unit >> PAGEMAP_CHUNK_SHIFT], chunk, __ATOMIC_RELEASE);
+            __atomic_store_n(&pagemap_chunks[unit >> PAGEMAP_CHUNK_SHIFT], chunk, __ATOMIC_RELEASE);
         return chunk != NULL;
     }
     if (unit >> PAGEMAP_LEAF_SHIFT >= LEAVES)
         return false;
     struct pagemap_leaf *leaf = metadata_new(sizeof(struct pagemap_leaf));
     if (leaf)
-        __atomic_store_n(&pagemap.leaf[unit >> PAGEMAP_LEAF_SHIFT], leaf, __ATOMIC_RELEASE);
+        __atomic_store_n(&pagemap_leaves[unit >> PAGEMAP_LEAF_SHIFT], leaf, __ATOMIC_RELEASE);
     return leaf != NULL;
 }
 

@@ -29,9 +29,11 @@ static struct {
     uint32_t count;
     uint32_t purge_from; /* no superslab from here on has dirty units */
     size_t dirty_units, mapped_units, free_units;
-    struct superslab_set fit[LEVELS]; /* fit[i]: superslabs with a free run of 2^i units */
-    struct superslab *table[TABLE_SIZE];
 } superslabs = {.lock = LOCK_INITIAL(5), .decommit = true};
+
+/* Apart, because they start as zeros: they take no room in the file and no page until they are used. */
+static struct superslab_set superslab_fit[LEVELS]; /* [i]: superslabs with a free run of 2^i units */
+static struct superslab *superslab_table[TABLE_SIZE];
 
 static void superslab_set_put(struct superslab_set *set, uint32_t number, bool member) {
     uint64_t *bits = &set->bits[number / 64], *middle = &set->middle[number / 64 / 64];
@@ -47,7 +49,7 @@ static struct superslab *superslab_set_lowest(const struct superslab_set *set) {
         return NULL;
     unsigned high = bits_lowest(set->top);
     unsigned middle = high * 64 + bits_lowest(set->middle[high]);
-    return superslabs.table[middle * 64 + bits_lowest(set->bits[middle])];
+    return superslab_table[middle * 64 + bits_lowest(set->bits[middle])];
 }
 
 static uint64_t superslab_mask(unsigned from, unsigned units) {
@@ -77,7 +79,7 @@ static void superslab_refile(struct superslab *home) {
     for (unsigned level = 0; level < LEVELS; level++) {
         bool fitted = home->longest >= 1u << level, fits = longest >= 1u << level;
         if (fitted != fits)
-            superslab_set_put(&superslabs.fit[level], home->number, fits);
+            superslab_set_put(&superslab_fit[level], home->number, fits);
     }
     home->longest = longest;
 }
@@ -119,7 +121,7 @@ static bool superslab_enter(unsigned char *start, unsigned units, bool huge) {
     made->number = superslabs.count;
     made->free = superslab_mask(0, units);
     made->huge = huge ? made->free : 0;
-    superslabs.table[superslabs.count++] = made;
+    superslab_table[superslabs.count++] = made;
     superslab_add(&superslabs.mapped_units, units);
     superslab_add(&superslabs.free_units, units);
     superslab_refile(made);
@@ -176,10 +178,10 @@ static bool superslab_grow(unsigned units) {
 /* A superslab with a free run of `units`. A run of three is looked for among those that fit four. */
 static struct superslab *superslab_find(unsigned units) {
     unsigned level = units == 1 ? 0 : bits_highest(units - 1) + 1;
-    struct superslab *home = superslab_set_lowest(&superslabs.fit[level]);
+    struct superslab *home = superslab_set_lowest(&superslab_fit[level]);
     if (home)
         return home;
-    home = level > 0 ? superslab_set_lowest(&superslabs.fit[level - 1]) : NULL;
+    home = level > 0 ? superslab_set_lowest(&superslab_fit[level - 1]) : NULL;
     return home && home->longest >= units ? home : NULL;
 }
 
@@ -189,8 +191,8 @@ struct superslab_run superslab_take(unsigned units) {
     struct superslab *home = superslab_find(units);
     if (!home && superslab_grow(units)) {
         home = superslab_find(units);
-        if (!home && superslabs.table[superslabs.count - 1]->longest >= units)
-            home = superslabs.table[superslabs.count - 1];
+        if (!home && superslab_table[superslabs.count - 1]->longest >= units)
+            home = superslab_table[superslabs.count - 1];
     }
     if (home) {
         uint64_t warm = superslab_run_starts(home->dirty, units);
@@ -233,7 +235,7 @@ bool superslab_extend(struct superslab *home, void *start, unsigned units, unsig
 /* The first run of dirty units of the youngest superslab that has any, claimed; 0 when there is none. */
 static uint64_t superslab_claim_dirty(struct superslab **home) {
     while (superslabs.purge_from > 0) {
-        struct superslab *candidate = superslabs.table[superslabs.purge_from - 1];
+        struct superslab *candidate = superslab_table[superslabs.purge_from - 1];
         if (candidate->dirty) {
             unsigned from = bits_lowest(candidate->dirty);
             uint64_t rest = ~(candidate->dirty >> from);
