@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#pragma weak dlsym
+extern __typeof__(dlsym) dlsym WEAK;
 
 /* NEXT(field, "symbol", result, parameters, basic) */
 #define NEXT_TABLE                                                  \
@@ -30,20 +30,23 @@ static struct {
 static THREAD_LOCAL bool next_busy;
 
 /* Stores the address of `symbol` into *slot, a pointer to a function; false when there is none. */
-static bool next_find(void *slot, const char *symbol) {
-    void *address = dlsym(RTLD_NEXT, symbol);
+static bool next_find(void *slot, void *(*look_up)(void *, const char *), const char *symbol) {
+    void *address = look_up(RTLD_NEXT, symbol);
     memcpy(slot, &address, sizeof address);
     return address != NULL;
 }
 
+/* libc declares that dlsym never calls back (leaf), but it may call our malloc, which reads next_busy: through a
+ * volatile pointer the compiler has to believe in that call. */
 bool next_resolve(void) {
-    if (dlsym == NULL)
+    void *(*volatile look_up)(void *, const char *) = dlsym;
+    if (look_up == NULL)
         return false;
     int kept = errno;
     bool complete = true;
     next_busy = true;
-#define NEXT(field, symbol, result, parameters, basic)  \
-    if (!next_find(&next_table.field, symbol) && basic) \
+#define NEXT(field, symbol, result, parameters, basic)           \
+    if (!next_find(&next_table.field, look_up, symbol) && basic) \
         complete = false;
     NEXT_TABLE
 #undef NEXT
