@@ -55,7 +55,7 @@ endfunction()
 
 function(hakmem_test_flags target)
     set_target_properties(${target} PROPERTIES
-        C_STANDARD 11 C_EXTENSIONS OFF CXX_STANDARD 17 CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
+        C_STANDARD 11 C_EXTENSIONS ON CXX_STANDARD 17 CXX_EXTENSIONS ON POSITION_INDEPENDENT_CODE ON)
     target_compile_definitions(${target} PRIVATE
         HAKMEM_VARIANT_${HAKMEM_SOURCE_VARIANT} ${HAKMEM_BOX_DEFINITIONS})
     target_compile_options(${target} PRIVATE ${HAKMEM_NO_BUILTIN} -Wall -Wextra ${HAKMEM_SANITIZE_FLAGS})

@@ -42,7 +42,7 @@ compile() {
     # A file of the same second as the stamp counts as older: what changes from now on must not.
     rm -f "$directory/.built"
     touch "$directory/.building"
-    quietly "$directory/build.log" cmake --build "$directory" --target "$target" || return 1
+    quietly "$directory/build.log" cmake --build "$directory" --target "$target" -- -k 0 || return 1
     mv "$directory/.building" "$directory/.built"
 }
 
