@@ -30,8 +30,11 @@ BLOCK_ALWAYS_INLINE size_t random_below(uint32_t bits, size_t bound) {
     return (size_t)(((uint64_t)bits * bound) >> 32);
 }
 
+// The compiler must not know how the size came about: it would keep size - 1 across the call as well.
 BLOCK_ALWAYS_INLINE size_t random_between(uint32_t bits, size_t smallest, size_t largest) {
-    return smallest + random_below(bits, largest - smallest + 1);
+    size_t size = smallest + random_below(bits, largest - smallest + 1);
+    __asm__("" : "+r"(size));
+    return size;
 }
 
 BLOCK_ALWAYS_INLINE void block_touch(unsigned char *block, size_t size) {
@@ -43,8 +46,15 @@ BLOCK_ALWAYS_INLINE void block_touch(unsigned char *block, size_t size) {
     block[size - 1] = (unsigned char)(size >> 8);
 }
 
+// A block of the empty run. The compiler must not know it: then it checks and touches it as it does a real one.
+BLOCK_ALWAYS_INLINE unsigned char *block_pretended(void) {
+    unsigned char *block = empty_block;
+    __asm__("" : "+r"(block));
+    return block;
+}
+
 BLOCK_ALWAYS_INLINE void *block_new(bool empty, size_t size) {
-    unsigned char *block = empty ? empty_block : malloc(size);
+    unsigned char *block = empty ? block_pretended() : malloc(size);
     block_touch(block, size);
     return block;
 }
@@ -55,19 +65,18 @@ BLOCK_ALWAYS_INLINE void block_free(bool empty, void *block) {
 }
 
 BLOCK_ALWAYS_INLINE void *block_grow(bool empty, void *block, size_t size) {
-    unsigned char *grown = empty ? empty_block : realloc(block, size);
+    unsigned char *grown = empty ? block_pretended() : realloc(block, size);
     block_touch(grown, size);
     return grown;
 }
 
-// The step of the mixed workload on a slot of the worker.
-BLOCK_ALWAYS_INLINE void mixed_step(void **slot, size_t size, bool empty) {
-    if (*slot) {
-        block_free(empty, *slot);
-        *slot = NULL;
-    } else {
-        *slot = block_new(empty, size);
-    }
+// Frees and clears a full slot; false when there was nothing in it.
+BLOCK_ALWAYS_INLINE bool slot_release(void **slot, bool empty) {
+    if (!*slot)
+        return false;
+    block_free(empty, *slot);
+    *slot = NULL;
+    return true;
 }
 
 #endif

@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { MIXED_SMALLEST = 16, MIXED_LARGEST = 1024 }; // bytes of a block of the mixed workload
+
 struct worker;
 
 // Runs so many steps of a workload on the worker's slots; a step is one call of the allocator.

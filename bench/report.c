@@ -60,12 +60,13 @@ static double operations_per_second(uint64_t iterations, double seconds) {
 
 void report_throughput(const struct settings *settings, uint64_t iterations, double seconds) {
     line_write(STDOUT_FILENO, "Throughput = %.0f ops/s [iter=%llu ws=%zu] time=%.3fs\n",
-               operations_per_second(iterations, seconds), (unsigned long long)iterations, settings->working_set,
-               seconds);
+               operations_per_second(iterations, seconds), (unsigned long long)iterations,
+               settings->working_set, seconds);
 }
 
 void report_epoch(const struct settings *settings, uint64_t epoch, uint64_t iterations, double seconds) {
-    line_write(STDOUT_FILENO, "[EPOCH] %llu Throughput = %.0f ops/s [iter=%llu ws=%zu] time=%.3fs rss_kb=%lu\n",
+    line_write(STDOUT_FILENO,
+               "[EPOCH] %llu Throughput = %.0f ops/s [iter=%llu ws=%zu] time=%.3fs rss_kb=%lu\n",
                (unsigned long long)epoch, operations_per_second(iterations, seconds),
                (unsigned long long)iterations, settings->working_set, seconds, rss_kb_now());
 }

@@ -29,7 +29,8 @@ void workload_list(void) {
         fprintf(stderr, "  %-18s %s\n", workloads[i].name, workloads[i].sentence);
 }
 
-static bool number_read(const char *what, const char *text, uint64_t lowest, uint64_t highest, uint64_t *number) {
+static bool number_read(const char *what, const char *text, uint64_t lowest, uint64_t highest,
+                        uint64_t *number) {
     char *end = NULL;
     errno = 0;
     unsigned long long value = strtoull(text, &end, 10);
@@ -71,7 +72,8 @@ static bool environment_read(struct settings *settings) {
 static void usage(const char *program) {
     fprintf(stderr,
             "usage: %s [ITERS [WS [SEED]]]      (defaults 20000000 400 1)\n"
-            "environment: HAKMEM_BENCH_EPOCH_ITERS=N BENCH_THREADS=N BENCH_EMPTY=1 BENCH_RSS=1 BENCH_WORKLOAD=...\n",
+            "environment: HAKMEM_BENCH_EPOCH_ITERS=N BENCH_THREADS=N BENCH_EMPTY=1 BENCH_RSS=1 "
+            "BENCH_WORKLOAD=...\n",
             program);
     workload_list();
 }

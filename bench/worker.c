@@ -8,7 +8,8 @@
 unsigned char empty_block[4 * 1024 * 1024 + 1];
 
 void *driver_memory(size_t bytes) {
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *memory =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) {
         fputs("bench: no memory for the driver itself\n", stderr);
         exit(1);
@@ -29,8 +30,6 @@ void worker_begin(struct worker *worker, const struct settings *settings, unsign
 }
 
 void worker_end(struct worker *worker) {
-    for (size_t i = 0; i < worker->settings->working_set; i++) {
-        block_free(worker->settings->empty, worker->slots[i]);
-        worker->slots[i] = NULL;
-    }
+    for (size_t i = 0; i < worker->settings->working_set; i++)
+        slot_release(&worker->slots[i], worker->settings->empty);
 }

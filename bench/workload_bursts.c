@@ -34,7 +34,8 @@ BLOCK_ALWAYS_INLINE void run(struct worker *worker, uint64_t steps, size_t strid
             slot += stride;
         } else {
             uint32_t bits = (uint32_t)(random_next(&random) >> 32);
-            worker->slots[slot] = block_new(empty, random_between(bits, workload->smallest, workload->largest));
+            worker->slots[slot] =
+                block_new(empty, random_between(bits, workload->smallest, workload->largest));
             slot += 1;
         }
         if (slot >= working_set)

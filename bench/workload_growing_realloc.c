@@ -14,8 +14,7 @@ BLOCK_ALWAYS_INLINE void run(struct worker *worker, uint64_t steps, bool empty) 
         } else if (size <= workload->largest) {
             worker->slots[i] = block_grow(empty, worker->slots[i], size);
         } else {
-            block_free(empty, worker->slots[i]);
-            worker->slots[i] = NULL;
+            slot_release(&worker->slots[i], empty);
         }
         worker->marks[i] = size;
     }

@@ -14,7 +14,8 @@ BLOCK_ALWAYS_INLINE void run(struct worker *worker, uint64_t steps, bool empty) 
     for (; steps; steps--) {
         uint64_t bits = random_next(&random);
         void **slot = &worker->slots[random_below((uint32_t)bits, worker->settings->working_set)];
-        mixed_step(slot, large_size((uint32_t)(bits >> 32), worker->settings->workload), empty);
+        if (!slot_release(slot, empty))
+            *slot = block_new(empty, large_size((uint32_t)(bits >> 32), worker->settings->workload));
     }
     worker->random = random;
 }

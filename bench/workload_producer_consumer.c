@@ -72,7 +72,8 @@ void producer_consumer_steps(struct worker *worker, uint64_t steps) {
         fputs("bench: no new thread\n", stderr);
         exit(1);
     }
-    size_t position = worker->settings->empty ? produce(worker, steps / 2, true) : produce(worker, steps / 2, false);
+    size_t position =
+        worker->settings->empty ? produce(worker, steps / 2, true) : produce(worker, steps / 2, false);
     pthread_join(thread, NULL);
     worker->position = position;
 }
