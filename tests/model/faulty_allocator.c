@@ -114,7 +114,9 @@ void *memalign(size_t alignment, size_t size) {
     return block != NULL ? block + alignment / 2 : NULL;
 }
 
-void *aligned_alloc(size_t alignment, size_t size) { return memalign(alignment, size); }
+void *aligned_alloc(size_t alignment, size_t size) {
+    return memalign(alignment, size);
+}
 
 int posix_memalign(void **block, size_t alignment, size_t size) {
     int saved = errno;

@@ -56,7 +56,7 @@ static struct worker workers[THREADS_MOST];
 static struct block table_blocks[TABLE];
 static _Atomic(struct block *) table[TABLE];
 
-#define WORKER_FAIL(worker, format, ...)                                                                              \
+#define WORKER_FAIL(worker, format, ...) \
     test_fail("random_program: thread %u step %zu: " format, (worker)->number, (worker)->step, __VA_ARGS__)
 
 static size_t random_size(struct worker *worker) {
@@ -92,8 +92,8 @@ static void refused(struct worker *worker, const char *call, size_t size) {
 static void enter(struct worker *worker, struct block *block, const char *call, size_t alignment) {
     uintptr_t at = (uintptr_t)block->at;
     if (at % alignment != 0)
-        WORKER_FAIL(worker, "%s of %zu bytes at %p is not aligned to %zu", call, block->size, (void *)block->at,
-                    alignment);
+        WORKER_FAIL(worker, "%s of %zu bytes at %p is not aligned to %zu", call, block->size,
+                    (void *)block->at, alignment);
     block->usable = tested_usable_size(block->at);
     if (block->usable < block->size)
         WORKER_FAIL(worker, "%s of %zu bytes at %p has only %zu usable bytes", call, block->size,
@@ -102,8 +102,8 @@ static void enter(struct worker *worker, struct block *block, const char *call, 
     size_t other_bytes;
     size_t bytes = block->usable > 0 ? block->usable : 1;
     if (!shadow_enter(at, bytes, &other_at, &other_bytes))
-        WORKER_FAIL(worker, "%s of %zu bytes at %p overlaps the live block %p of %zu bytes", call, block->size,
-                    (void *)block->at, (void *)other_at, other_bytes);
+        WORKER_FAIL(worker, "%s of %zu bytes at %p overlaps the live block %p of %zu bytes", call,
+                    block->size, (void *)block->at, (void *)other_at, other_bytes);
     block->id = worker->next_id++;
     pattern_fill(block->at, block->usable, block->id);
 }
@@ -111,8 +111,8 @@ static void enter(struct worker *worker, struct block *block, const char *call, 
 static void check_content(struct worker *worker, const struct block *block, size_t limit, const char *when) {
     size_t wrong = pattern_wrong(block->at, block->usable, limit, block->id);
     if (wrong != SIZE_MAX)
-        WORKER_FAIL(worker, "%s: the block %p of %zu bytes (usable %zu) has lost its content at offset %zu", when,
-                    (const void *)block->at, block->size, block->usable, wrong);
+        WORKER_FAIL(worker, "%s: the block %p of %zu bytes (usable %zu) has lost its content at offset %zu",
+                    when, (const void *)block->at, block->size, block->usable, wrong);
 }
 
 static void check_zeros(struct worker *worker, const struct block *block) {
@@ -136,7 +136,8 @@ static void *call_aligned(struct worker *worker, size_t size, size_t alignment) 
     void *at = NULL;
     switch (test_below(&worker->random, 3)) {
     case 0: {
-        int result = tested_posix_memalign(&at, alignment < sizeof(void *) ? sizeof(void *) : alignment, size);
+        int result =
+            tested_posix_memalign(&at, alignment < sizeof(void *) ? sizeof(void *) : alignment, size);
         if (result != 0) {
             errno = result;
             return NULL;
@@ -209,7 +210,8 @@ static void reallocate(struct worker *worker, struct block *block) {
     if (at == NULL) {
         refused(worker, "realloc", size);
         if (!shadow_enter((uintptr_t)old.at, old.usable, &other_at, &other_bytes))
-            WORKER_FAIL(worker, "realloc of %p to %zu bytes failed and the old block is gone", (void *)old.at, size);
+            WORKER_FAIL(worker, "realloc of %p to %zu bytes failed and the old block is gone", (void *)old.at,
+                        size);
         return;
     }
     block->at = at;
