@@ -53,6 +53,7 @@ NOINLINE void *alloc_miss(size_t size, unsigned class) {
 }
 
 static void *alloc_large_aligned(size_t size, size_t alignment, bool *zeroed) {
+    if (size > PTRDIFF_MAX) return alloc_fail(); /* before anything is given back in vain */
     void *block = large_new(size, alignment, zeroed);
     if (!block && purge_all() > 0)
         block = large_new(size, alignment, zeroed);
