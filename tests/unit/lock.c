@@ -14,14 +14,16 @@
 static struct {
     _Atomic int waits;
     _Atomic int wakes;
+    bool opens; /* the next wait finds the lock released */
     const char *broken;
     jmp_buf back;
 } fake;
 
 void os_wait(_Atomic uint32_t *word, uint32_t expected) {
-    (void)word;
     (void)expected;
     atomic_fetch_add(&fake.waits, 1);
+    if (fake.opens)
+        atomic_store(word, 0);
     sched_yield();
 }
 
@@ -43,6 +45,7 @@ static int setup(void **state) {
     (void)state;
     atomic_store(&fake.waits, 0);
     atomic_store(&fake.wakes, 0);
+    fake.opens = false;
     fake.broken = NULL;
     return 0;
 }
@@ -92,6 +95,18 @@ static void lock_release_wakes_who_sleeps(void **state) {
     lock_release(&lock);
     assert_int_equal(atomic_load(&fake.wakes), 1);
     assert_int_equal(atomic_load(&lock.state), 0);
+}
+
+static void lock_P2_a_held_lock_is_waited_for(void **state) {
+    (void)state;
+    struct lock lock = LOCK_INITIAL(3);
+    atomic_store(&lock.state, 1);
+    fake.opens = true;
+    lock_take(&lock);
+    assert_int_equal(atomic_load(&fake.waits), 1);
+    assert_int_equal(atomic_load(&lock.state), 2);
+    lock_release(&lock);
+    assert_int_equal(atomic_load(&fake.wakes), 1);
 }
 
 static void lock_P2_release_without_take_is_noticed(void **state) {
@@ -165,6 +180,7 @@ int main(void) {
         cmocka_unit_test_setup(lock_P1_two_locks_of_one_rank_are_refused, setup),
         cmocka_unit_test_setup(lock_a_free_lock_costs_no_system_call, setup),
         cmocka_unit_test_setup(lock_release_wakes_who_sleeps, setup),
+        cmocka_unit_test_setup(lock_P2_a_held_lock_is_waited_for, setup),
         cmocka_unit_test_setup(lock_P2_release_without_take_is_noticed, setup),
         cmocka_unit_test_setup(lock_P2_one_thread_at_a_time, setup),
         cmocka_unit_test_setup(lock_P3_only_the_forking_thread_passes_through, setup),
