@@ -1,0 +1,51 @@
+/*
+ * other_preloads: does the library keep the peace with another preload, before it and after it?
+ *
+ * The other one (first argument) interposes malloc as well, counts, and calls the next. Before the library it
+ * must see the calls and hand them over; after the library it must see none; and with HAKMEM_FORCE_LIBC_ALLOC
+ * the library must hand every call on to it. aligned_alloc, which the other does not interpose, gives blocks
+ * of the library in every order: the other's free hands them back.
+ */
+#define TEST_ANY_MALLOC
+#include "hostile.h"
+
+static void worker(const char *expected)
+{
+    unsigned long *calls = dlsym(RTLD_DEFAULT, "counting_library_calls");
+
+    CHECK(calls != NULL);
+    unsigned long before = *calls;
+    use_heap();
+    if (strcmp(expected, "seen") == 0)
+        CHECK(*calls - before > 1000);
+    else
+        CHECK(*calls == before);
+}
+
+static void run_with(const char *first, const char *second, const char *force, const char *expected)
+{
+    static char preload[9000], seen[32];
+    const char *env[] = {preload, seen, force, NULL};
+
+    snprintf(preload, sizeof preload, "LD_PRELOAD=%s:%s", first, second);
+    snprintf(seen, sizeof seen, "EXPECTED=%s", expected);
+    run_worker(env, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    const char *tested = getenv("TESTED_LIB");
+
+    if (is_worker(argc, argv)) {
+        worker(getenv("EXPECTED"));
+        return 0;
+    }
+    if (tested == NULL)
+        skip("TESTED_LIB is not set");
+    CHECK(argc > 1);
+    run_with(argv[1], tested, NULL, "seen");
+    run_with(tested, argv[1], NULL, "unseen");
+    run_with(argv[1], tested, "HAKMEM_FORCE_LIBC_ALLOC=1", "seen");
+    run_with(tested, argv[1], "HAKMEM_FORCE_LIBC_ALLOC=1", "seen");
+    return 0;
+}
