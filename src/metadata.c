@@ -13,14 +13,20 @@
 
 struct lock metadata_lock = LOCK_INITIAL(3);
 
-static ALIGNED(METADATA_WIDE) unsigned char metadata_first[METADATA_FIRST];
-
+/* All zero at first, so that it costs the library's file nothing. */
 static struct {
-    unsigned char *at; /* first byte that is not handed out */
+    unsigned char *at; /* first byte that is not handed out; NULL before the first call */
     unsigned char *end;
     size_t next_chunk; /* bytes */
     uint64_t bytes;
-} metadata_state = {metadata_first, metadata_first + METADATA_FIRST, 2 * METADATA_FIRST, 0};
+    ALIGNED(METADATA_WIDE) unsigned char first[METADATA_FIRST];
+} metadata_state;
+
+static void metadata_start(void) {
+    metadata_state.at = metadata_state.first;
+    metadata_state.end = metadata_state.first + METADATA_FIRST;
+    metadata_state.next_chunk = 2 * METADATA_FIRST;
+}
 
 /* Starts a chunk that holds `bytes`; when the system has no room for a generous one, one that just fits. */
 static bool metadata_grow(size_t bytes) {
@@ -59,6 +65,8 @@ void *metadata_new(size_t bytes) {
     size_t alignment = bytes % METADATA_WIDE == 0 ? METADATA_WIDE : CACHE_LINE;
     bytes = align_up(bytes, CACHE_LINE);
     lock_take(&metadata_lock);
+    if (metadata_state.at == NULL)
+        metadata_start();
     void *record = metadata_cut(bytes, alignment);
     if (record == NULL && metadata_grow(bytes))
         record = metadata_cut(bytes, alignment);

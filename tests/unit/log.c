@@ -4,6 +4,7 @@
 #include "log.h"
 #include "unit.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,6 +89,13 @@ static void log_P1_a_line_is_one_write(void **state) {
     assert_string_equal(fake.text, "raw");
 }
 
+static void log_P3_a_line_keeps_errno(void **state) {
+    (void)state;
+    errno = 77;
+    log_line("%s %d", "text", 1);
+    assert_int_equal(errno, 77);
+}
+
 static void log_last_words(void **state) {
     (void)state;
     if (setjmp(fake.back) == 0)
@@ -104,6 +112,7 @@ int main(void) {
         cmocka_unit_test_setup(log_P2_what_does_not_fit_is_cut, setup),
         cmocka_unit_test_setup(log_P2_a_long_line_still_ends, setup),
         cmocka_unit_test_setup(log_P1_a_line_is_one_write, setup),
+        cmocka_unit_test_setup(log_P3_a_line_keeps_errno, setup),
         cmocka_unit_test_setup(log_last_words, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,11 +46,7 @@ static int setup(void **state) {
     memset(&fake, 0, sizeof fake);
     fake.largest = SIZE_MAX;
     memset(arena, 0, sizeof arena);
-    memset(metadata_first, 0, sizeof metadata_first);
-    metadata_state.at = metadata_first;
-    metadata_state.end = metadata_first + METADATA_FIRST;
-    metadata_state.next_chunk = 2 * METADATA_FIRST;
-    metadata_state.bytes = 0;
+    memset(&metadata_state, 0, sizeof metadata_state);
     return 0;
 }
 
