@@ -1,0 +1,18 @@
+/* A pointer to the middle of a small block is freed by the thread that owns the block. */
+#include "misuse.h"
+
+#include <stdlib.h>
+
+enum { BLOCKS = 400 };
+
+int main(void) {
+    static char *blocks[BLOCKS];
+    for (size_t i = 0; i < BLOCKS; i++) {
+        blocks[i] = malloc(40);
+    }
+    free(misuse_address(blocks[0] + 16));
+    for (size_t i = 0; i < BLOCKS; i++) {
+        free(blocks[i]); /* enough of them that a thread's cache must look at what it holds */
+    }
+    return misuse_survived();
+}
