@@ -4,7 +4,9 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 VARIANTS ?= standard fast observe hardened
 
-.PHONY: all test lint install clean perf_fast perf_observe perf_all
+FORMATTED = git ls-files -co --exclude-standard '*.c' '*.h' '*.cc' '*.cpp' '*.hpp'
+
+.PHONY: all test lint format install clean perf_fast perf_observe perf_all
 
 all:
 	./hakmem build $(VARIANTS)
@@ -14,6 +16,9 @@ test:
 
 lint:
 	./hakmem lint
+
+format:
+	$(FORMATTED) | xargs clang-format-14 -i
 
 install: all
 	for variant in $(VARIANTS); do \

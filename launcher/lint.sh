@@ -3,8 +3,6 @@
 
 . "$root/launcher/install.sh"
 
-warning_flags='-std=c11 -O2 -fPIC -Wall -Wextra -Wpedantic -Wshadow -Werror'
-
 # The files of the tree with one of these endings: those git knows or would add, else all outside build.
 tree_files() {
     for ending in "$@"; do
@@ -18,7 +16,9 @@ lint_format() {
         echo 'clang-format-14 is not installed (other versions format differently)'
         return 1
     fi
-    (cd "$root" && tree_files c h cc cpp hpp | xargs clang-format-14 --dry-run -Werror)
+    (cd "$root" && tree_files c h cc cpp hpp | sort -u | xargs clang-format-14 --dry-run -Werror) 2>&1 |
+        sed -n 's/: error: code should be clang-formatted.*/: not formatted/p' >"$build_root/lint.log"
+    awk -F: '!seen[$1]++ { print $0 } END { exit NR > 0 }' "$build_root/lint.log"
 }
 
 lint_house() {
@@ -40,23 +40,31 @@ lint_shell() {
     return $status
 }
 
-# Each variant as it ships, then each room alone.
+# compiles_cleanly COMPILER SOURCE VARIANT: the whole library is compiled, a room by itself only checked.
+compiles_cleanly() {
+    case $2 in
+        */hakmem.c) action='-O2 -fPIC -c -o /dev/null' ;;
+        *) action=-fsyntax-only ;;
+    esac
+    # shellcheck disable=SC2086 # a list of flags
+    "$1" -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Werror "-DHAKMEM_VARIANT_$3" "-I$root/src" "-I$root/include" \
+        $action "$2" >"$log" 2>&1 && return 0
+    head -n 20 "$log"
+    echo "(above: $2 with $1, variant $3)"
+    return 1
+}
+
+# Each variant as it ships, and each room alone; of a source that fails only the first variant is shown.
 lint_warnings() {
-    compiler=$1
-    status=0
-    if ! command -v "$compiler" >/dev/null 2>&1; then
-        echo "$compiler is not installed"
+    if ! command -v "$1" >/dev/null 2>&1; then
+        echo "$1 is not installed"
         return 1
     fi
-    for variant in STANDARD FAST OBSERVE HARDENED CHECK; do
-        for source in "$root"/src/*.c; do
-            case $source in
-                */hakmem.c) action='-c -o /dev/null' ;;
-                *) action=-fsyntax-only ;;
-            esac
-            # shellcheck disable=SC2086 # lists of flags
-            "$compiler" $warning_flags "-DHAKMEM_VARIANT_$variant" "-I$root/src" "-I$root/include" \
-                $action "$source" || status=1
+    status=0
+    log=$build_root/lint.log
+    for source in "$root"/src/*.c; do
+        for variant in STANDARD FAST OBSERVE HARDENED CHECK; do
+            compiles_cleanly "$1" "$source" "$variant" || { status=1 && break; }
         done
     done
     return $status
@@ -74,6 +82,7 @@ lint_part() {
 }
 
 hakmem_lint() {
+    need_build_root
     offer clang-14 clang-format-14 gcc python3
     failed_parts=
     lint_part format lint_format

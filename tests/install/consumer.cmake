@@ -1,0 +1,7 @@
+cmake_minimum_required(VERSION 3.22)
+project(consumer LANGUAGES C)
+find_package(hakmem 0.1 REQUIRED)
+add_executable(shared program.c)
+target_link_libraries(shared PRIVATE hakmem::${NAME})
+add_executable(archive program.c)
+target_link_libraries(archive PRIVATE hakmem::${NAME}_static)
