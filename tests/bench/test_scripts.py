@@ -1,0 +1,188 @@
+"""Every script end to end with a handful of operations: what it prints, its columns, its verdict, its bad input."""
+
+import csv
+import io
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+from support import DRIVER, SCRIPTS, SYSTEM, main, run
+
+LIBRARY = os.environ.get("TESTED_LIB", "")
+FAKE = """#!/bin/sh
+env >"$(dirname "$0")/environment"
+echo "$@" >"$(dirname "$0")/arguments"
+echo 'Throughput = 1000 ops/s [iter=5 ws=6] time=0.005s'
+"""
+
+
+def fake_driver(directory, text=FAKE):
+    path = Path(directory) / "bench_random_mixed_fake"
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o755)
+    return path
+
+
+def interruptible(command, environment):
+    """A process group of its own, which hears SIGINT even where the shell that began all this ignores it."""
+
+    def hear():
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(
+        command, env=environment, text=True, start_new_session=True, preexec_fn=hear, **pipes
+    )
+
+
+class Runs(unittest.TestCase):
+    def test_runs_then_figures(self):
+        done = run([SCRIPTS / "run_mixed_10_cleanenv.sh"], ITERS=20000, WS=100, RUNS=3, BENCH_BIN=DRIVER)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = done.stdout.splitlines()
+        self.assertEqual(len(lines), 4)
+        for i, line in enumerate(lines[:3], 1):
+            self.assertRegex(line, rf"^run {i}: Throughput = \d+ ops/s \[iter=20000 ws=100\] time=")
+        self.assertRegex(lines[3], r"^mean=\d+ median=\d+ min=\d+ max=\d+ stddev=\d+ CV=[\d.]+%$")
+
+    def test_the_environment_is_clean(self):
+        with tempfile.TemporaryDirectory() as directory:
+            driver = fake_driver(directory)
+            dirty = {"HAKMEM_STATS": 1, "MALLOC_ARENA_MAX": 1, "BENCH_ENV": "HAKMEM_PROFILE=lean"}
+            done = run([SCRIPTS / "run_mixed_10_cleanenv.sh"], ITERS=5, WS=6, RUNS=1, BENCH_BIN=driver, **dirty)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            seen = (Path(directory) / "environment").read_text(encoding="utf-8")
+            self.assertEqual(re.findall(r"^(?:HAKMEM|MALLOC|LD)\w*=.*", seen, re.M), ["HAKMEM_PROFILE=lean"])
+            self.assertEqual((Path(directory) / "arguments").read_text(encoding="utf-8"), "5 6 1\n")
+
+    def test_a_driver_that_fails_is_named(self):
+        with tempfile.TemporaryDirectory() as directory:
+            driver = fake_driver(directory, "#!/bin/sh\necho 'last words' >&2\nexit 9\n")
+            done = run([SCRIPTS / "run_mixed_10_cleanenv.sh"], RUNS=1, BENCH_BIN=driver)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("exit status 9", done.stderr)
+        self.assertIn("last words", done.stderr)
+
+    def test_no_driver(self):
+        done = run([SCRIPTS / "run_mixed_10_cleanenv.sh"], BENCH_BIN="/nonexistent/driver")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("/nonexistent/driver", done.stderr)
+
+
+class Pairs(unittest.TestCase):
+    def test_figures_and_ratio_for_each_working_set(self):
+        done = run([SCRIPTS / "perf_fast.sh", DRIVER, f"glibc={SYSTEM}"], ITERS=20000, WS="50 60", RUNS=3)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        name = Path(DRIVER).name.replace("bench_random_mixed_", "")
+        self.assertEqual(re.findall(r"^WS=(\d+), 3 rounds", done.stdout, re.M), ["50", "60"])
+        ratio = rf"^ratio {name}/glibc = [\d.]+  \[[\d.]+ \.\. [\d.]+\] 95 %$"
+        self.assertEqual(len(re.findall(ratio, done.stdout, re.M)), 2)
+        self.assertEqual(len(re.findall(r"^glibc( +[\d.]+){5} +[\d.]+%$", done.stdout, re.M)), 2)
+
+    def test_one_allocator_is_no_pair(self):
+        self.assertEqual(run([SCRIPTS / "perf_fast.sh", SYSTEM], ITERS=10).returncode, 2)
+
+    def test_interrupted_runs_keep_what_is_finished(self):
+        environment = {"PATH": os.environ["PATH"], "ITERS": "1000", "WS": "10 20", "RUNS": "1"}
+        with tempfile.TemporaryDirectory() as directory:
+            # The driver of the second working set never ends by itself.
+            text = f'#!/bin/sh\n[ "$2" = 10 ] && exec {SYSTEM} "$@"\ntouch "$(dirname "$0")/waiting"\nexec sleep 600\n'
+            driver = fake_driver(directory, text)
+            command = [SCRIPTS / "perf_fast.sh", f"a={driver}", f"b={driver}"]
+            with interruptible(command, environment) as process:
+                try:
+                    while not (Path(directory) / "waiting").exists() and process.poll() is None:
+                        time.sleep(0.02)
+                    os.killpg(process.pid, signal.SIGINT)
+                    out, err = process.communicate(timeout=200)
+                finally:
+                    if process.poll() is None:
+                        os.killpg(process.pid, signal.SIGKILL)
+        self.assertEqual(process.returncode, 130, err)
+        self.assertIn("WS=10, 1 rounds", out)
+        self.assertNotIn("WS=20, ", out)
+        self.assertIn("interrupted", err)
+
+
+class Soaks(unittest.TestCase):
+    def rows(self, done, titles):
+        self.assertEqual(done.returncode, 0, done.stderr)
+        reader = csv.DictReader(io.StringIO(done.stdout))
+        rows = list(reader)
+        self.assertEqual(reader.fieldnames, titles.split(","))
+        self.assertGreater(len(rows), 0)
+        return rows
+
+    def test_one_process_per_step(self):
+        done = run([SCRIPTS / "soak_mixed_rss.sh"], BENCH_BIN=DRIVER, DURATION_SEC=0.05, STEP_ITERS=20000, WS=100)
+        rows = self.rows(done, "epoch_s,elapsed_s,iter,throughput_ops_s,peak_rss_mb")
+        self.assertTrue(all(row["iter"] == "20000" and float(row["peak_rss_mb"]) > 0.2 for row in rows), rows)
+        self.assertGreater(float(rows[-1]["elapsed_s"]), 0.049)
+
+    def test_single_process(self):
+        variables = {"DURATION_SEC": 0.3, "EPOCH_SEC": 0.05, "WS": 100, "HAKMEM_PROFILE": "lean"}
+        done = run([SCRIPTS / "soak_mixed_single_process.sh"], BENCH_BIN=DRIVER, **variables)
+        rows = self.rows(done, "epoch,iter,throughput_ops_s,rss_mb")
+        self.assertEqual([row["epoch"] for row in rows], [str(i) for i in range(len(rows))])
+        self.assertTrue(all(float(row["rss_mb"]) > 0.2 for row in rows), rows)
+
+    def test_what_they_write_can_be_analyzed(self):
+        done = run([SCRIPTS / "soak_mixed_rss.sh"], BENCH_BIN=SYSTEM, DURATION_SEC=0.01, STEP_ITERS=1000, WS=10)
+        with tempfile.TemporaryDirectory() as directory:
+            path = Path(directory) / "soak.csv"
+            path.write_text(done.stdout, encoding="utf-8")
+            for script in ("analyze_soak.py", "analyze_epoch_tail_csv.py"):
+                self.assertEqual(run([SCRIPTS / script, path]).returncode, 0)
+
+
+class Surveys(unittest.TestCase):
+    def test_rss(self):
+        done = run([SCRIPTS / "rss_mixed.sh", f"ours={DRIVER}", f"preloaded={LIBRARY}"], ITERS=2000, WS=50, RUNS=2)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"(?m)^ours +[\d.]+ +[\d.]+$")
+        self.assertRegex(done.stdout, r"(?m)^preloaded +[\d.]+ +[\d.]+$")
+
+    @unittest.skipUnless(shutil.which("valgrind"), "no valgrind (Debian: valgrind)")
+    def test_instructions(self):
+        done = run([SCRIPTS / "instructions_mixed.sh", f"glibc={SYSTEM}"], ITERS=3000, WS=50)
+        if done.returncode == 2 and "valgrind does not run here" in done.stderr:
+            self.skipTest("valgrind does not run here")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"(?m)^glibc +[\d.]+ +[\d.]+$")
+
+    def test_every_profile_runs_and_prints_its_statistics(self):
+        done = run([SCRIPTS / "verify_health_profiles.sh"], ITERS=20000, WS=100)
+        # A kernel without huge pages, or a limit on memory, may refuse an advice or a mapping: that is said by name.
+        health = r"(ok|FAILED: (madvise_\w+|fallback_mmap|huge_fail)=.*)"
+        for profile in ("speed", "balanced", "lean"):
+            self.assertRegex(done.stdout, rf"(?m)^hakmem +{profile} +[\d.]+ +{health}$")
+        self.assertEqual(done.returncode, 1 if "FAILED" in done.stdout else 0, done.stderr)
+
+    def test_a_healthy_variant_passes(self):
+        line = "alloc=9 free=1 madvise=2 madvise_enomem=0 madvise_other=0 madvise_disabled=0 mmap_total=9 "
+        line += "fallback_mmap=0 huge_alloc=0 huge_fail=0 lean_decommit=0"
+        with tempfile.TemporaryDirectory() as directory:
+            text = FAKE + f"echo '[SS_OS_STATS] {line}' >&2\n"
+            fake_driver(directory, text).rename(Path(directory) / "bench_random_mixed_hakmem")
+            done = run([SCRIPTS / "verify_health_profiles.sh"], ITERS=5, WS=6, BENCH_DIR=directory)
+        self.assertEqual((done.returncode, done.stdout.count(" ok")), (0, 3), done.stdout + done.stderr)
+
+    def test_a_sick_variant_is_reported(self):
+        with tempfile.TemporaryDirectory() as directory:
+            fake_driver(directory).rename(Path(directory) / "bench_random_mixed_hakmem")
+            done = run([SCRIPTS / "verify_health_profiles.sh"], ITERS=5, WS=6, BENCH_DIR=directory)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stdout.count("FAILED: 0 well-formed"), 3)
+
+    def test_unknown_driver_to_build(self):
+        self.assertEqual(run([SCRIPTS / "build_bench.sh", "bench_random_mixed_nothing"]).returncode, 2)
+
+
+if __name__ == "__main__":
+    main()
