@@ -5,6 +5,7 @@
 #include "metadata.h"
 #include "next.h"
 #include "options.h"
+#include "os.h"
 #include "purge.h"
 #include "stats.h"
 
@@ -81,6 +82,8 @@ static void lifecycle_start(void) {
     lock_take(&lifecycle.lock);
     if (atomic_load_explicit(&lifecycle.state, memory_order_relaxed) == UNKNOWN) {
         options_read();
+        if (options.stats || options.os_stats)
+            os_keep_stderr();
         lifecycle_tell_rooms();
         lifecycle.has_key = pthread_key_create(&lifecycle.key, lifecycle_thread_exit) == 0;
         bool forced = options.force_libc && lifecycle_find_next();
@@ -125,6 +128,8 @@ __attribute__((destructor)) static void lifecycle_finish(void) {
     if (lifecycle.printed)
         return;
     lifecycle.printed = true;
+    if (atomic_load_explicit(&lifecycle.state, memory_order_acquire) == UNKNOWN)
+        lifecycle_start(); /* it never allocated: what the options ask for is still said */
     if (options.os_stats)
         stats_print_os_line();
     if (options.stats)

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOG_STDERR 2
 #define LOG_LINE 400
 #define LOG_PREFIX "hakmem: "
 
@@ -93,7 +92,7 @@ size_t log_format(char *buffer, size_t bytes, const char *format, ...) {
 }
 
 void log_raw(const char *text, size_t bytes) {
-    os_write(LOG_STDERR, text, bytes);
+    os_write(os_stderr(), text, bytes);
 }
 
 static LOG_FORMAT(1, 0) void log_line_v(const char *format, va_list arguments) {

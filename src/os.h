@@ -72,6 +72,12 @@ uint64_t os_random(void);
 /* Writes all of it, or as much as the descriptor takes. */
 void os_write(int fd, const char *text, size_t bytes);
 
+/* Keeps a duplicate of standard error for what is said at exit: many programs close theirs before the end. */
+void os_keep_stderr(void);
+
+/* Where messages go: the kept descriptor, if it still is the file it was; else standard error. */
+int os_stderr(void);
+
 /* Ends the process at once, without exit handlers. */
 _Noreturn void os_exit(int status);
 

@@ -12,6 +12,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,6 +22,7 @@
 #endif
 
 #define OS_NANOSECONDS 1000000000u
+#define OS_KEPT_LOWEST 100 /* out of the way of programs that count on low numbers */
 
 struct os_counts os_counts;
 
@@ -209,6 +211,32 @@ void os_write(int fd, const char *text, size_t bytes) {
         text += written;
         bytes -= (size_t)written;
     }
+}
+
+/* The descriptor that was kept, and the file it meant then. */
+static struct {
+    int fd;
+    dev_t device;
+    ino_t inode;
+} os_kept = {.fd = -1};
+
+void os_keep_stderr(void) {
+    int error;
+    struct stat file;
+    long fd = os_call(&error, SYS_fcntl, STDERR_FILENO, F_DUPFD_CLOEXEC, OS_KEPT_LOWEST, 0, 0, 0);
+    if (fd < 0 || os_kept.fd >= 0 || fstat((int)fd, &file) != 0)
+        return;
+    os_kept.device = file.st_dev;
+    os_kept.inode = file.st_ino;
+    os_kept.fd = (int)fd;
+}
+
+int os_stderr(void) {
+    struct stat file;
+    if (os_kept.fd < 0 || fstat(os_kept.fd, &file) != 0)
+        return STDERR_FILENO;
+    bool same = file.st_dev == os_kept.device && file.st_ino == os_kept.inode;
+    return same ? os_kept.fd : STDERR_FILENO;
 }
 
 _Noreturn void os_exit(int status) {
