@@ -1,0 +1,43 @@
+"""What the lab says when it cannot go on.
+
+Every error that a person can meet is a LabError: a message that names the thing, and a fix that says what to do next.
+The command line prints both on standard error, as `hakmem: message` and `  fix`, and exits with `status`:
+1 when it cannot be done here, 2 when it was asked for wrongly. Anything else that is raised is a defect of the lab
+and is shown with its traceback.
+"""
+
+from __future__ import annotations
+
+
+class LabError(Exception):
+    """Cannot go on: `message` says what is wrong, `fix` what to do about it (may be empty)."""
+
+    status = 1
+
+    def __init__(self, message: str, fix: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.fix = fix
+
+    def text(self) -> str:
+        """What is printed, without the last newline."""
+        return f"hakmem: {self.message}" + (f"\n  {self.fix}" if self.fix else "")
+
+
+class AskedWrongly(LabError):
+    """The command line names something that does not exist or does not fit: exit status 2."""
+
+    status = 2
+
+
+class CrashError(LabError):
+    """A measured program ended badly; `last_words` is the end of its standard error."""
+
+    def __init__(self, message: str, last_words: str = "", fix: str = "") -> None:
+        words = last_words.strip()
+        super().__init__(f"{message}; its last words: {words}" if words else message, fix)
+        self.last_words = words
+
+
+class WitnessError(LabError):
+    """The library that was to be measured does not own malloc and free in the measured process."""
