@@ -1,0 +1,90 @@
+/* child: starts one measured command and reports what it cost, exactly.
+ *
+ * usage: child FD CPU COMMAND...      CPU: a number, or -1 to leave the command where it may run
+ *
+ * Why a program of its own: ru_maxrss survives exec, so the peak of a command started from Python would be at least
+ * Python's; this one is linked statically and starts with a few pages. For the same reason it measures the wall time:
+ * from before the fork to after the wait, without an interpreter in between. It is static, so that LD_PRELOAD, which
+ * is meant for the command, does not touch it.
+ *
+ * It writes one line to FD: "status wall_ns user_us system_us peak_kb minor major voluntary involuntary", where
+ * status is the one of wait(), and exits with 0. When the command cannot be started it writes "error ERRNO".
+ * Its death kills the command, and the death of its own parent kills it.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static long long now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+static long long microseconds(struct timeval time) {
+    return time.tv_sec * 1000000LL + time.tv_usec;
+}
+
+static int pin(int cpu) {
+    cpu_set_t set;
+    if (cpu < 0)
+        return 0;
+    CPU_ZERO(&set);
+    CPU_SET((unsigned)cpu, &set);
+    return sched_setaffinity(0, sizeof set, &set);
+}
+
+/* Returns only when the command could not be started. */
+static void become(char **command, int failure) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    execvp(command[0], command);
+    int reason = errno;
+    while (write(failure, &reason, sizeof reason) < 0 && errno == EINTR)
+        ;
+    _exit(127);
+}
+
+int main(int argc, char **argv) {
+    int failure[2], status, reason = 0;
+    struct rusage cost;
+    if (argc < 4)
+        return 2;
+    int report = atoi(argv[1]);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    fcntl(report, F_SETFD, FD_CLOEXEC);
+    if (pin(atoi(argv[2])) != 0 || pipe2(failure, O_CLOEXEC) != 0) {
+        dprintf(report, "error %d\n", errno);
+        return 1;
+    }
+
+    long long begin = now_ns();
+    pid_t pid = fork();
+    if (pid < 0) {
+        dprintf(report, "error %d\n", errno);
+        return 1;
+    }
+    if (pid == 0)
+        become(argv + 3, failure[1]);
+    while (wait4(pid, &status, 0, &cost) < 0 && errno == EINTR)
+        ;
+    long long wall = now_ns() - begin;
+
+    close(failure[1]);
+    if (read(failure[0], &reason, sizeof reason) == (ssize_t)sizeof reason) {
+        dprintf(report, "error %d\n", reason);
+        return 1;
+    }
+    dprintf(report, "%d %lld %lld %lld %ld %ld %ld %ld %ld\n", status, wall, microseconds(cost.ru_utime),
+            microseconds(cost.ru_stime), cost.ru_maxrss, cost.ru_minflt, cost.ru_majflt, cost.ru_nvcsw,
+            cost.ru_nivcsw);
+    return 0;
+}
