@@ -15,9 +15,9 @@
 
 #include "superslab.c"
 
-#include "large.c"
 #include "slab.c"
 
+#include "large.c"
 #include "remote.c"
 
 #include "heap.c"

@@ -12,7 +12,7 @@ static struct {
     struct large *stuck; /* mappings that the kernel would not unmap */
     struct large *cache[LARGE_CACHE_SLOTS];
     size_t cache_limit, cached_bytes, mapped_bytes;
-} larges = {.lock = LOCK_INITIAL(6), .cache_limit = 64 * MIB};
+} larges = {.lock = LOCK_INITIAL(7), .cache_limit = 64 * MIB};
 
 static struct large *large_take_record(void) {
     lock_take(&larges.lock);
@@ -209,11 +209,13 @@ static void *large_move(struct large *large, size_t bytes) {
     unsigned char *target = os_map_aligned(bytes, UNIT_SIZE, pagemap_hint_mapping(bytes, UNIT_SIZE));
     if (!target)
         return NULL;
+    /* Before the old addresses are free: another thread may get them at once. */
+    pagemap_set(large->start, 1, PAGEMAP_NONE, NULL);
     if (!pagemap_reserve(target, 1) || !os_remap_to(large->start, large->bytes, bytes, target)) {
+        pagemap_set(large->start, 1, PAGEMAP_MAPPING, large);
         os_unmap(target, bytes);
         return NULL;
     }
-    pagemap_set(large->start, 1, PAGEMAP_NONE, NULL);
     large->start = target;
     pagemap_set(target, 1, PAGEMAP_MAPPING, large);
     return target;

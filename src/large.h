@@ -9,7 +9,7 @@
  * P2  cached mappings together hold at most the configured bytes, in at most LARGE_CACHE_SLOTS places
  * P3  nothing is unmapped that this room did not map; what cannot be unmapped is kept for reuse
  *
- * Any thread may call everything here; one lock of rank 6, held for a bounded walk of the cache, never
+ * Any thread may call everything here; one lock of rank 7, held for a bounded walk of the cache, never
  * during a system call.
  */
 #ifndef HAKMEM_LARGE_H
