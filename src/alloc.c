@@ -43,7 +43,7 @@ NOINLINE void *alloc_miss(size_t size, unsigned class) {
         return alloc_first(size, class);
     void *block = heap_refill(heap, class);
     if (UNLIKELY(block == NULL)) {
-        if (purge_all() > 0)
+        if (purge_for_space() > 0)
             block = heap_refill(heap, class);
         if (!block)
             return alloc_fail();
@@ -55,7 +55,7 @@ NOINLINE void *alloc_miss(size_t size, unsigned class) {
 static void *alloc_large_aligned(size_t size, size_t alignment, bool *zeroed) {
     if (size > PTRDIFF_MAX) return alloc_fail(); /* before anything is given back in vain */
     void *block = large_new(size, alignment, zeroed);
-    if (!block && purge_all() > 0)
+    if (!block && purge_for_space() > 0)
         block = large_new(size, alignment, zeroed);
     if (!block)
         return alloc_fail();

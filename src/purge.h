@@ -29,4 +29,7 @@ static inline void purge_after_free(void) {
  * Returns the bytes. */
 size_t purge_all(void);
 
+/* The same, and address space too: for when a request was refused and is to be tried once more. */
+size_t purge_for_space(void);
+
 #endif

@@ -28,6 +28,7 @@ static struct {
     bool huge_pages, decommit, decommit_lazily;
     uint32_t count;
     uint32_t purge_from; /* no superslab from here on has dirty units */
+    struct superslab *newest, *vacant;
     size_t dirty_units, mapped_units, free_units;
 } superslabs = {.lock = LOCK_INITIAL(5), .decommit = true};
 
@@ -111,17 +112,31 @@ static bool superslab_claim(struct superslab *home, uint64_t mask) {
     return zeroed;
 }
 
-static bool superslab_enter(unsigned char *start, unsigned units, bool huge) {
+static struct superslab *superslab_new_record(void) {
+    struct superslab *record = superslabs.vacant;
+    if (record) {
+        superslabs.vacant = record->next_vacant;
+        return record;
+    }
     if (superslabs.count == TABLE_SIZE)
-        return false;
-    struct superslab *made = metadata_new(sizeof(struct superslab));
-    if (!made || !pagemap_reserve(start, units))
+        return NULL;
+    record = metadata_new(sizeof(struct superslab));
+    if (record) {
+        record->number = superslabs.count;
+        superslab_table[superslabs.count++] = record;
+    }
+    return record;
+}
+
+static bool superslab_enter(unsigned char *start, unsigned units, bool huge) {
+    struct superslab *made = pagemap_reserve(start, units) ? superslab_new_record() : NULL;
+    if (!made)
         return false;
     made->start = start;
-    made->number = superslabs.count;
+    made->units = units;
     made->free = superslab_mask(0, units);
     made->huge = huge ? made->free : 0;
-    superslab_table[superslabs.count++] = made;
+    superslabs.newest = made;
     superslab_add(&superslabs.mapped_units, units);
     superslab_add(&superslabs.free_units, units);
     superslab_refile(made);
@@ -191,8 +206,8 @@ struct superslab_run superslab_take(unsigned units) {
     struct superslab *home = superslab_find(units);
     if (!home && superslab_grow(units)) {
         home = superslab_find(units);
-        if (!home && superslab_table[superslabs.count - 1]->longest >= units)
-            home = superslab_table[superslabs.count - 1];
+        if (!home && superslabs.newest->longest >= units)
+            home = superslabs.newest;
     }
     if (home) {
         uint64_t warm = superslab_run_starts(home->dirty, units);
@@ -205,17 +220,21 @@ struct superslab_run superslab_take(unsigned units) {
     return run;
 }
 
-void superslab_give(struct superslab *home, void *start, unsigned units) {
-    uint64_t mask = superslab_mask(superslab_unit_of(home, start), units);
-    lock_take(&superslabs.lock);
+static void superslab_return(struct superslab *home, uint64_t mask) {
     ASSERT(P1, (home->free & mask) == 0);
     superslab_count_dirty(home->dirty, home->dirty | mask);
     home->free |= mask;
     home->dirty |= mask;
-    superslab_add(&superslabs.free_units, units);
+    superslab_add(&superslabs.free_units, bits_count(mask));
     if (superslabs.purge_from <= home->number)
         superslabs.purge_from = home->number + 1;
     superslab_refile(home);
+}
+
+void superslab_give(struct superslab *home, void *start, unsigned units) {
+    uint64_t mask = superslab_mask(superslab_unit_of(home, start), units);
+    lock_take(&superslabs.lock);
+    superslab_return(home, mask);
     lock_release(&superslabs.lock);
 }
 
@@ -277,6 +296,44 @@ size_t superslab_purge(size_t keep, unsigned calls) {
     }
     lock_release(&superslabs.lock);
     return purged;
+}
+
+/* The first superslab from *number on that is free as a whole, claimed. */
+static struct superslab *superslab_claim_whole(uint32_t *number) {
+    for (; *number < superslabs.count; ++*number) {
+        struct superslab *home = superslab_table[*number];
+        if (home->start && home->free == superslab_mask(0, home->units)) {
+            superslab_claim(home, home->free);
+            return home;
+        }
+    }
+    return NULL;
+}
+
+static void superslab_vacate(struct superslab *home) {
+    home->start = NULL;
+    home->next_vacant = superslabs.vacant;
+    superslabs.vacant = home;
+    superslab_add(&superslabs.mapped_units, -(size_t)home->units);
+}
+
+size_t superslab_unmap_free(void) {
+    size_t unmapped = 0;
+    struct superslab *home;
+    lock_take(&superslabs.lock);
+    for (uint32_t number = 0; (home = superslab_claim_whole(&number)) != NULL; number++) {
+        lock_release(&superslabs.lock);
+        bool gone = os_unmap(home->start, (size_t)home->units * UNIT_SIZE); /* P4: claimed above */
+        lock_take(&superslabs.lock);
+        if (gone) {
+            superslab_vacate(home);
+            unmapped += (size_t)home->units * UNIT_SIZE;
+        } else {
+            superslab_return(home, superslab_mask(0, home->units));
+        }
+    }
+    lock_release(&superslabs.lock);
+    return unmapped;
 }
 
 size_t superslab_dirty_bytes(void) {

@@ -29,9 +29,11 @@ enum {
 
 struct superslab {
     uint64_t free, dirty, stale, huge; /* a bit a unit; huge: lies in a range advised for huge pages */
-    unsigned char *start;
+    unsigned char *start; /* NULL: vacant, its address space went home */
     uint32_t number;  /* place in the table; lower is older */
     uint32_t longest; /* units in its longest free run, at most SUPERSLAB_RUN_LARGEST */
+    uint32_t units;   /* how many it has */
+    struct superslab *next_vacant; /* while it has no address space */
 };
 
 struct superslab_run {
@@ -52,6 +54,10 @@ bool superslab_extend(struct superslab *home, void *start, unsigned units, unsig
 /* Decommits dirty units, from the youngest superslab down, until at most `keep` bytes are dirty or `calls`
  * pieces of advice were given. Returns the bytes that went home. */
 size_t superslab_purge(size_t keep, unsigned calls);
+
+/* Unmaps the superslabs that are free as a whole: for when address space itself has run out. Returns the
+ * bytes. */
+size_t superslab_unmap_free(void);
 
 size_t superslab_dirty_bytes(void);
 size_t superslab_mapped_bytes(void);
