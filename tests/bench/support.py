@@ -10,6 +10,7 @@ ROOT = Path(os.environ.get("TESTED_SOURCE_DIR") or Path(__file__).resolve().pare
 SCRIPTS = ROOT / "scripts"
 DRIVER = os.environ.get("BENCH_DRIVER") or str(ROOT / "build/bench/bench_random_mixed_hakmem")
 SYSTEM = str(Path(DRIVER).with_name("bench_random_mixed_system"))
+LIBRARY = os.environ.get("TESTED_LIB") or str(ROOT / "build/standard/libhakmem.so")
 SECONDS = 250  # for any one program: all end within seconds on a quiet machine
 
 sys.path.insert(0, str(SCRIPTS / "measure"))

@@ -1,14 +1,11 @@
 """The bars that no clock decides, for the tested variant: instructions, system calls once warm, the cost of starting."""
 
-import os
 import re
 import shutil
 import subprocess
 import unittest
 
-from support import DRIVER, SCRIPTS, main, run
-
-LIBRARY = os.environ.get("TESTED_LIB", "")
+from support import DRIVER, LIBRARY, SCRIPTS, main, run
 
 
 def strace_works():

@@ -12,9 +12,8 @@ import time
 import unittest
 from pathlib import Path
 
-from support import DRIVER, SCRIPTS, SYSTEM, main, run
+from support import DRIVER, LIBRARY, SCRIPTS, SYSTEM, main, run
 
-LIBRARY = os.environ.get("TESTED_LIB", "")
 FAKE = """#!/bin/sh
 env >"$(dirname "$0")/environment"
 echo "$@" >"$(dirname "$0")/arguments"
