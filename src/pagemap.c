@@ -109,10 +109,13 @@ static void *pagemap_hint(uintptr_t *next, uintptr_t from, uintptr_t end, size_t
     lock_take(&pagemap.lock);
     if (*next == 0)
         *next = from + os_random() % (HINT_RANDOM / (4 * MIB)) * (4 * MIB);
-    uintptr_t hint = align_up(*next, alignment);
-    bool fits = bytes < end - from && hint < end - bytes;
-    if (!fits)
-        hint = bytes < end - from - alignment ? align_up(from, alignment) : 0;
+    size_t room = end - from;
+    uintptr_t hint = 0;
+    if (alignment < room && bytes < room - alignment) {
+        hint = align_up(*next, alignment);
+        if (hint >= end - bytes)
+            hint = align_up(from, alignment);
+    }
     if (hint)
         *next = hint + align_up(bytes, UNIT_SIZE);
     lock_release(&pagemap.lock);

@@ -9,7 +9,7 @@
  *
  *     address >> 16 = unit -> tag (window or leaf), record (chunk or leaf)
  *
- * P1  a unit has a tag other than 0 exactly while it belongs to a slab, a run or a mapping
+ * P1  a unit has a tag other than 0 exactly while it belongs to a slab or a run, or is the first of a mapping
  * P2  once pagemap_reserve has said yes, pagemap_set cannot fail
  * P3  a tag is published after its record: who reads the tag finds the record
  *
