@@ -85,7 +85,7 @@ static void trap_flag_off(void) {
             : "memory", "cc");
 }
 
-static void *call(const struct entry *entry, void *function, void *block) {
+static void *call(const struct entry *entry, uintptr_t function, void *block) {
     switch (entry->kind) {
     case ALLOCATES:
         return ((void *(*)(size_t))function)(entry->size);
@@ -112,7 +112,7 @@ static void class_warm(size_t size) {
         free(blocks[i]);
 }
 
-static unsigned long counted_call(const struct entry *entry, void *function) {
+static unsigned long counted_call(const struct entry *entry, uintptr_t function) {
     bool takes_block = entry->kind >= RESIZES;
     void *block = takes_block ? malloc(entry->size) : NULL;
     stepped = 0;
@@ -126,8 +126,9 @@ static unsigned long counted_call(const struct entry *entry, void *function) {
 }
 
 static bool entry_measure(const struct entry *entry) {
-    void *function = dlsym(RTLD_DEFAULT, entry->symbol);
-    if (!function || !dl_iterate_phdr(library_find, function)) {
+    void *symbol = dlsym(RTLD_DEFAULT, entry->symbol);
+    uintptr_t function = (uintptr_t)symbol;
+    if (!symbol || !dl_iterate_phdr(library_find, symbol)) {
         fprintf(stderr, "hot_path: no %s\n", entry->symbol);
         return false;
     }
@@ -148,8 +149,9 @@ static bool entry_measure(const struct entry *entry) {
 int main(void) {
     struct sigaction action = {.sa_sigaction = step, .sa_flags = SA_SIGINFO};
     sigaction(SIGTRAP, &action, NULL);
-    dl_iterate_phdr(library_find, dlsym(RTLD_DEFAULT, "malloc"));
-    if (counted_call(&entries[0], dlsym(RTLD_DEFAULT, "malloc")) == 0) {
+    void *symbol = dlsym(RTLD_DEFAULT, entries[0].symbol);
+    dl_iterate_phdr(library_find, symbol);
+    if (counted_call(&entries[0], (uintptr_t)symbol) == 0) {
         puts("SKIP: the trap flag stops nothing here (an emulator?)");
         return 77;
     }
