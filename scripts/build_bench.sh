@@ -38,7 +38,10 @@ for name in "$@"; do
         hakmem_minimal) driver_build fast "$name" ;;
         hakmem_observe) driver_build observe "$name" ;;
         hakmem_hardened) driver_build hardened "$name" ;;
-        mi) peer_ready && driver_build standard mi ;;
+        mi)
+            peer_ready || exit
+            driver_build standard mi
+            ;;
         hakmem_fast_pgo) "$here/build_pgo.sh" ;;
         *)
             echo "build_bench: unknown driver '$name'" >&2
