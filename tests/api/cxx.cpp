@@ -88,6 +88,7 @@ template <class F> void expect_null(F allocate) {
     std::set_new_handler(nullptr);
 }
 
+/* cxx P1, cxx P3 */
 void failing_news() {
     expect_bad_alloc([] { return ::operator new(impossible()); });
     expect_bad_alloc([] { return ::operator new[](impossible()); });

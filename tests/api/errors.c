@@ -40,6 +40,7 @@ static void impossible_sizes_are_enomem(void **state) {
     }
 }
 
+/* api P2 */
 static void overflowing_products_are_enomem(void **state) {
     (void)state;
     static const size_t factors[][2] = {
@@ -81,6 +82,7 @@ static void products_with_zero_are_blocks(void **state) {
     free(second);
 }
 
+/* alloc P3 */
 static void a_failing_realloc_keeps_the_block(void **state) {
     (void)state;
     for (size_t i = 1; i < sizes_few_count; i++) {
@@ -102,6 +104,7 @@ static void a_failing_realloc_keeps_the_block(void **state) {
 /* Not a power of two, in the ways that matter. */
 static const size_t crooked[] = {0, 3, 6, 12, 24, 48, 100, 4095, 4097, 3 << 20, SIZE_MAX, SIZE_MAX - 1};
 
+/* api P1 */
 static void crooked_alignments_of_aligned_alloc(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof crooked / sizeof crooked[0]; i++) {
@@ -111,6 +114,7 @@ static void crooked_alignments_of_aligned_alloc(void **state) {
     }
 }
 
+/* api P3 */
 static void crooked_alignments_of_posix_memalign(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof crooked / sizeof crooked[0] + 3; i++) {
@@ -130,7 +134,7 @@ static void crooked_alignments_of_posix_memalign(void **state) {
     assert_ptr_equal(block, &state);
 }
 
-/* memalign takes the next power of two, and refuses only what has none. */
+/* libc P2: memalign takes the next power of two, and refuses only what has none. */
 static void crooked_alignments_of_memalign(void **state) {
     (void)state;
     static const struct {

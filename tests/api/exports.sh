@@ -1,4 +1,4 @@
-# The dynamic symbols of the library, and the global ones of the archive, are the rows of src/exports.def and the
+# libc P1: the dynamic symbols of the library, and the global ones of the archive, are the rows of src/exports.def and the
 # functions of include/hakmem.h: none is missing, and nothing else is visible.
 
 set -eu

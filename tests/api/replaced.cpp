@@ -1,4 +1,4 @@
-/* A program that replaces the two base operators, as C++ allows, and expects the derived ones to follow.
+/* cxx P2: a program that replaces the two base operators, as C++ allows, and expects the derived ones to follow.
  * Its blocks are not the allocator's: a derived delete that went there directly would hand it a foreign pointer. */
 #include "check.hpp"
 

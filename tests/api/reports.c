@@ -1,5 +1,5 @@
 /* glibc's tuning and report functions: what they return, and that their figures are of this heap. Run once on
- * hakmem, and once with HAKMEM_FORCE_LIBC_ALLOC=1, where the same must hold of libc's heap. */
+ * hakmem, and once with HAKMEM_FORCE_LIBC_ALLOC=1, where the same must hold of libc's heap (libc P3). */
 #define _GNU_SOURCE
 #include <malloc.h>
 #include <setjmp.h>

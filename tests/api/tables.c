@@ -115,7 +115,7 @@ static void free_checked(const struct entry *entry, const struct leave *leave, s
     }
 }
 
-/* All boundary sizes alive at once, through one entry, without a special alignment. */
+/* alloc P2, alloc P4: all boundary sizes alive at once, through one entry, without a special alignment. */
 static void every_size_through_every_entry(void **state) {
     (void)state;
     static size_t sizes[SIZES_CAPACITY];
@@ -241,6 +241,34 @@ static void little_is_wasted(void **state) {
     }
 }
 
+/* alloc P1, and more: neither free nor malloc looks into a block, so both work while nobody may. */
+static void free_blocks_are_never_touched(void **state) {
+    (void)state;
+    enum { COUNT = 12 };
+    for (size_t size = 4096; size <= SIZES_SMALL_LARGEST; size *= 2) {
+        void *blocks[COUNT], *again[COUNT];
+        for (size_t i = 0; i < COUNT; i++) {
+            blocks[i] = malloc(size);
+            assert_non_null(blocks[i]);
+            assert_int_equal(mprotect(blocks[i], size, PROT_NONE), 0);
+        }
+        for (size_t i = 0; i < COUNT; i++) {
+            free(blocks[i]);
+        }
+        for (size_t i = 0; i < COUNT; i++) {
+            again[i] = malloc(size);
+        }
+        for (size_t i = 0; i < COUNT; i++) {
+            assert_non_null(again[i]);
+            assert_int_equal(mprotect(blocks[i], size, PROT_READ | PROT_WRITE), 0);
+        }
+        for (size_t i = 0; i < COUNT; i++) {
+            memset(again[i], 1, size);
+            free(again[i]);
+        }
+    }
+}
+
 int main(void) {
     const char *missing = entry_find_all();
     if (missing != NULL) {
@@ -255,6 +283,7 @@ int main(void) {
         cmocka_unit_test(freeing_null_does_nothing),
         cmocka_unit_test(size_zero_gives_a_block_of_its_own),
         cmocka_unit_test(little_is_wasted),
+        cmocka_unit_test(free_blocks_are_never_touched),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 """Runs every misuse program under the library and compares what the library says with one table.
 
 A program prints the address that it misuses, misuses it, and if it lives on proves that the heap is intact.
+Intact afterwards is misuse P1; said once is misuse P2.
 "says" is the one line that the library writes about it, word for word. hardened stops the process with this line as
 its last words; standard and observe say it once and go on; fast goes on without a word.
 """
