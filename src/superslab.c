@@ -8,18 +8,19 @@
 
 enum {
     TABLE_SIZE = 1 << 18, /* superslabs: 1 TiB */
-    LEVELS = 5,           /* runs of 1, 2, 4, 8, 16 units */
-    GROW_LARGEST = 64     /* superslabs in one mapping */
+    LENGTHS = SUPERSLAB_RUN_LARGEST,
+    GROW_LARGEST = 64 /* superslabs in one mapping */
 };
 
 /* A heap below this is small: it gets small pages, which are all that it touches. docs/experiments/huge-pages.md */
 #define HUGE_FROM (8 * MIB)
 
-/* A set of superslab numbers whose lowest member is found in three steps. */
-struct superslab_set {
-    uint64_t top;
-    uint64_t middle[TABLE_SIZE / 64 / 64];
-    uint64_t bits[TABLE_SIZE / 64];
+/* For each length of a run the set of superslabs that have one free, [length - 1]. The lowest member is found in
+ * three steps. The sets lie side by side, so that a small heap touches one page for all of them. */
+struct superslab_sets {
+    uint64_t top[LENGTHS];
+    uint64_t middle[TABLE_SIZE / 64 / 64][LENGTHS];
+    uint64_t bits[TABLE_SIZE / 64][LENGTHS];
 };
 _Static_assert(TABLE_SIZE / 64 / 64 <= 64, "one word sums up the middle");
 
@@ -28,29 +29,33 @@ static struct {
     bool huge_pages, decommit, decommit_lazily;
     uint32_t count;
     uint32_t purge_from; /* no superslab from here on has dirty units */
-    struct superslab *newest, *vacant;
+    struct superslab *vacant;
     size_t dirty_units, mapped_units, free_units;
 } superslabs = {.lock = LOCK_INITIAL(5), .decommit = true};
 
 /* Apart, because they start as zeros: they take no room in the file and no page until they are used. */
-static struct superslab_set superslab_fit[LEVELS]; /* [i]: superslabs with a free run of 2^i units */
+static struct superslab_sets superslab_fit;
 static struct superslab *superslab_table[TABLE_SIZE];
 
-static void superslab_set_put(struct superslab_set *set, uint32_t number, bool member) {
-    uint64_t *bits = &set->bits[number / 64], *middle = &set->middle[number / 64 / 64];
+static void superslab_fit_put(unsigned units, uint32_t number, bool member) {
+    unsigned length = units - 1;
+    uint64_t *bits = &superslab_fit.bits[number / 64][length];
+    uint64_t *middle = &superslab_fit.middle[number / 64 / 64][length], *top = &superslab_fit.top[length];
     uint64_t bit = 1ULL << number % 64, middle_bit = 1ULL << number / 64 % 64,
              top_bit = 1ULL << number / 64 / 64;
     *bits = member ? *bits | bit : *bits & ~bit;
     *middle = *bits ? *middle | middle_bit : *middle & ~middle_bit;
-    set->top = *middle ? set->top | top_bit : set->top & ~top_bit;
+    *top = *middle ? *top | top_bit : *top & ~top_bit;
 }
 
-static struct superslab *superslab_set_lowest(const struct superslab_set *set) {
-    if (set->top == 0)
+/* The lowest superslab with a free run of `units`, NULL if there is none. */
+static struct superslab *superslab_find(unsigned units) {
+    unsigned length = units - 1;
+    if (superslab_fit.top[length] == 0)
         return NULL;
-    unsigned high = bits_lowest(set->top);
-    unsigned middle = high * 64 + bits_lowest(set->middle[high]);
-    return superslab_table[middle * 64 + bits_lowest(set->bits[middle])];
+    unsigned high = bits_lowest(superslab_fit.top[length]);
+    unsigned middle = high * 64 + bits_lowest(superslab_fit.middle[high][length]);
+    return superslab_table[middle * 64 + bits_lowest(superslab_fit.bits[middle][length])];
 }
 
 static uint64_t superslab_mask(unsigned from, unsigned units) {
@@ -77,11 +82,10 @@ static unsigned superslab_longest(uint64_t bits) {
 /* Brings the sets of fits up to date after a change of home->free. */
 static void superslab_refile(struct superslab *home) {
     unsigned longest = superslab_longest(home->free);
-    for (unsigned level = 0; level < LEVELS; level++) {
-        bool fitted = home->longest >= 1u << level, fits = longest >= 1u << level;
-        if (fitted != fits)
-            superslab_set_put(&superslab_fit[level], home->number, fits);
-    }
+    for (unsigned units = home->longest + 1; units <= longest; units++)
+        superslab_fit_put(units, home->number, true);
+    for (unsigned units = longest + 1; units <= home->longest; units++)
+        superslab_fit_put(units, home->number, false);
     home->longest = longest;
 }
 
@@ -136,7 +140,6 @@ static bool superslab_enter(unsigned char *start, unsigned units, bool huge) {
     made->units = units;
     made->free = superslab_mask(0, units);
     made->huge = huge ? made->free : 0;
-    superslabs.newest = made;
     superslab_add(&superslabs.mapped_units, units);
     superslab_add(&superslabs.free_units, units);
     superslab_refile(made);
@@ -190,25 +193,12 @@ static bool superslab_grow(unsigned units) {
     return superslab_map_piece(units);
 }
 
-/* A superslab with a free run of `units`. A run of three is looked for among those that fit four. */
-static struct superslab *superslab_find(unsigned units) {
-    unsigned level = units == 1 ? 0 : bits_highest(units - 1) + 1;
-    struct superslab *home = superslab_set_lowest(&superslab_fit[level]);
-    if (home)
-        return home;
-    home = level > 0 ? superslab_set_lowest(&superslab_fit[level - 1]) : NULL;
-    return home && home->longest >= units ? home : NULL;
-}
-
 struct superslab_run superslab_take(unsigned units) {
     struct superslab_run run = {0};
     lock_take(&superslabs.lock);
     struct superslab *home = superslab_find(units);
-    if (!home && superslab_grow(units)) {
+    if (!home && superslab_grow(units))
         home = superslab_find(units);
-        if (!home && superslabs.newest->longest >= units)
-            home = superslabs.newest;
-    }
     if (home) {
         uint64_t warm = superslab_run_starts(home->dirty, units);
         unsigned from = bits_lowest(warm ? warm : superslab_run_starts(home->free, units));
