@@ -7,7 +7,8 @@
  *
  *   try_malloc, try_calloc, try_aligned, try_realloc, give_back    one checked call
  *   workload(seed)     slots of small, medium and large blocks, growth, alignment, give-back; keeps nothing
- *   threads(seed)      the same in two new threads
+ *   one_thread(seed)   the same in a new thread
+ *   threads(seed)      the same in two new threads at once
  */
 #ifndef HAKMEM_TESTS_FAULT_H
 #define HAKMEM_TESTS_FAULT_H
@@ -141,6 +142,14 @@ static inline bool try_thread(pthread_t *thread, void *(*body)(void *), unsigned
     if (error != 0)
         __atomic_add_fetch(&denied, 1, __ATOMIC_RELAXED);
     return error == 0;
+}
+
+static inline void one_thread(unsigned seed)
+{
+    pthread_t thread;
+
+    if (try_thread(&thread, workload_in_thread, seed))
+        join_thread(thread);
 }
 
 static inline void threads(unsigned seed)
