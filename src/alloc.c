@@ -53,7 +53,8 @@ NOINLINE void *alloc_miss(size_t size, unsigned class) {
 }
 
 static void *alloc_large_aligned(size_t size, size_t alignment, bool *zeroed) {
-    if (size > PTRDIFF_MAX) return alloc_fail(); /* before anything is given back in vain */
+    if (size > PTRDIFF_MAX)
+        return alloc_fail(); /* before anything is given back in vain */
     void *block = large_new(size, alignment, zeroed);
     if (!block && purge_for_space() > 0)
         block = large_new(size, alignment, zeroed);
@@ -236,6 +237,16 @@ static void *alloc_realloc_large(struct large *large, void *block, size_t size) 
     return alloc_copy(block, large->bytes, size);
 }
 
+/* True when a small block starts at `block`, and, where frees are verified, it is in use. Says so if not. */
+static bool alloc_is_block(const void *block) {
+    const struct slab *slab = pagemap_record(block);
+    uint32_t number = slab ? slab_block_number(slab, block) : SLAB_NO_BLOCK;
+    bool freed = has(verify_free) && number != SLAB_NO_BLOCK && remote_is_freed(slab, number);
+    if (number == SLAB_NO_BLOCK || freed)
+        misuse_report(freed ? MISUSE_DOUBLE_FREE : MISUSE_INSIDE, block);
+    return number != SLAB_NO_BLOCK && !freed;
+}
+
 void *alloc_realloc(void *block, size_t size) {
     if (block == NULL)
         return alloc_malloc(size);
@@ -249,6 +260,8 @@ void *alloc_realloc(void *block, size_t size) {
         return alloc_realloc_foreign(block, size);
     if (kind >= SIZECLASS_COUNT)
         return alloc_realloc_large(alloc_large_of(tag, block), block, size);
+    if (UNLIKELY(!alloc_is_block(block)))
+        return alloc_fail();
     size_t usable = sizeclass_table[kind].size;
     return alloc_fits(size, usable) ? block : alloc_copy(block, usable, size);
 }

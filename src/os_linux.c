@@ -29,6 +29,9 @@ struct os_counts os_counts;
 static struct {
     _Atomic uint32_t refused; /* bit per advice that the kernel refuses for good */
     _Atomic uint64_t random;  /* state of the generator that stands in for getrandom */
+    int kept_fd;              /* a duplicate of standard error, 0 if none; and the file that it meant then */
+    dev_t kept_device;
+    ino_t kept_inode;
 } os_state;
 
 /* Set by the dynamic linker to where the kernel put argc, argv and the environment. */
@@ -213,30 +216,23 @@ void os_write(int fd, const char *text, size_t bytes) {
     }
 }
 
-/* The descriptor that was kept, and the file it meant then. */
-static struct {
-    int fd;
-    dev_t device;
-    ino_t inode;
-} os_kept = {.fd = -1};
-
 void os_keep_stderr(void) {
     int error;
     struct stat file;
     long fd = os_call(&error, SYS_fcntl, STDERR_FILENO, F_DUPFD_CLOEXEC, OS_KEPT_LOWEST, 0, 0, 0);
-    if (fd < 0 || os_kept.fd >= 0 || fstat((int)fd, &file) != 0)
+    if (fd < 0 || os_state.kept_fd > 0 || fstat((int)fd, &file) != 0)
         return;
-    os_kept.device = file.st_dev;
-    os_kept.inode = file.st_ino;
-    os_kept.fd = (int)fd;
+    os_state.kept_device = file.st_dev;
+    os_state.kept_inode = file.st_ino;
+    os_state.kept_fd = (int)fd;
 }
 
 int os_stderr(void) {
     struct stat file;
-    if (os_kept.fd < 0 || fstat(os_kept.fd, &file) != 0)
+    if (os_state.kept_fd == 0 || fstat(os_state.kept_fd, &file) != 0)
         return STDERR_FILENO;
-    bool same = file.st_dev == os_kept.device && file.st_ino == os_kept.inode;
-    return same ? os_kept.fd : STDERR_FILENO;
+    bool same = file.st_dev == os_state.kept_device && file.st_ino == os_state.kept_inode;
+    return same ? os_state.kept_fd : STDERR_FILENO;
 }
 
 _Noreturn void os_exit(int status) {
@@ -287,23 +283,28 @@ const char *os_getenv(const char *name) {
 }
 
 /* The second number of /proc/self/statm: resident pages. */
-static uint64_t os_resident_bytes(void) {
-    char text[64];
+/* The value of a line of /proc/self/status, "VmHWM:     1234 kB", in bytes; 0 where there is none. */
+static uint64_t os_status_bytes(const char *status, const char *name) {
+    const char *at = strstr(status, name);
+    uint64_t kib = 0;
+    for (at = at ? at + strlen(name) : ""; *at == ' ' || *at == '\t'; at++) {
+    }
+    for (; *at >= '0' && *at <= '9'; at++)
+        kib = kib * 10 + (uint64_t)(*at - '0');
+    return kib * KIB;
+}
+
+/* The first bytes of /proc/self/status, empty where it cannot be read. */
+static void os_read_status(char *text, size_t bytes) {
     int error;
     int unused;
-    long fd = os_call(&error, SYS_openat, AT_FDCWD, (long)"/proc/self/statm", O_RDONLY | O_CLOEXEC, 0, 0, 0);
+    text[0] = '\0';
+    long fd = os_call(&error, SYS_openat, AT_FDCWD, (long)"/proc/self/status", O_RDONLY | O_CLOEXEC, 0, 0, 0);
     if (error != 0)
-        return 0;
-    long bytes = os_call(&error, SYS_read, fd, (long)text, sizeof text - 1, 0, 0, 0);
+        return;
+    long read = os_call(&error, SYS_read, fd, (long)text, (long)bytes - 1, 0, 0, 0);
     os_call(&unused, SYS_close, fd, 0, 0, 0, 0, 0);
-    if (error != 0)
-        return 0;
-    text[bytes] = '\0';
-    const char *at = strchr(text, ' ');
-    uint64_t pages = 0;
-    for (at = at != NULL ? at + 1 : ""; *at >= '0' && *at <= '9'; at++)
-        pages = pages * 10 + (uint64_t)(*at - '0');
-    return pages * os_page_size();
+    text[error == 0 ? read : 0] = '\0';
 }
 
 static uint64_t os_time_ns(struct timeval time) {
@@ -322,5 +323,11 @@ void os_read_usage(struct os_usage *usage) {
         usage->user_ns = os_time_ns(now.ru_utime);
         usage->system_ns = os_time_ns(now.ru_stime);
     }
-    usage->rss_bytes = os_resident_bytes();
+    /* ru_maxrss survives exec, so it may be the peak of the shell that started the program. */
+    char status[2048];
+    os_read_status(status, sizeof status);
+    uint64_t peak = os_status_bytes(status, "VmHWM:");
+    if (peak != 0)
+        usage->peak_rss_bytes = peak;
+    usage->rss_bytes = os_status_bytes(status, "VmRSS:");
 }

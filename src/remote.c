@@ -56,3 +56,8 @@ bool remote_is_waiting(const struct slab *slab, uint32_t number) {
     uint64_t bits = __atomic_load_n(&slab->bits[slab->words + number / 64], __ATOMIC_ACQUIRE);
     return bits >> number % 64 & 1;
 }
+
+bool remote_is_freed(const struct slab *slab, uint32_t number) {
+    uint64_t bits = __atomic_load_n(&slab->bits[number / 64], __ATOMIC_RELAXED); /* as in remote_free */
+    return (bits >> number % 64 & 1) || remote_is_waiting(slab, number);
+}

@@ -38,6 +38,10 @@ struct slab *remote_take(struct inbox *inbox);
 /* Moves the bits that others set into the slab's own. Its owner only, for a slab from its inbox. */
 void remote_collect(struct slab *slab);
 
+/* True when the block is free: in the slab's own bits, or waiting to be collected. Any thread that holds the
+ * block, for verified calls. */
+bool remote_is_freed(const struct slab *slab, uint32_t number);
+
 /* True when `block` waits in the record of its slab to be collected. For verified frees. */
 bool remote_is_waiting(const struct slab *slab, uint32_t number);
 

@@ -21,10 +21,9 @@ const uint8_t sizeclass_by_size[SIZECLASS_BY_SIZE] = {GRANULES_1024(0), GRANULES
 #define UNITS(c) (BLOCK_SIZE(c) <= 4096 ? 1 : 4)
 #define BLOCKS(c) (UNITS(c) * UNIT_SIZE / BLOCK_SIZE(c))
 #define WORDS(c) ((BLOCKS(c) + 63) / 64)
-#define MAGAZINE(c)                                                      \
-    (UNIT_SIZE / BLOCK_SIZE(c) > SIZECLASS_MAGAZINE ? SIZECLASS_MAGAZINE \
-     : UNIT_SIZE / BLOCK_SIZE(c) < 4                ? 4                  \
-                                                    : UNIT_SIZE / BLOCK_SIZE(c))
+#define SHARE(c) (UNIT_SIZE / BLOCK_SIZE(c)) /* blocks in 64 KiB */
+#define MAGAZINE(c) \
+    (uint8_t)(SHARE(c) > SIZECLASS_MAGAZINE ? SIZECLASS_MAGAZINE : SHARE(c) < 4 ? 4 : SHARE(c))
 #define ROW(c)                                                                                            \
     {                                                                                                     \
         .size = BLOCK_SIZE(c), .inverse = (uint32_t)(((1ULL << 32) + BLOCK_SIZE(c) - 1) / BLOCK_SIZE(c)), \

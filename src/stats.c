@@ -70,7 +70,7 @@ void stats_print_summary(void) {
     os_read_usage(&usage);
     log_line("summary (%s %s, profile %s)", options_variant, options_version, options_profile_name());
     stats_print_bytes("peak RSS       ", usage.peak_rss_bytes);
-    stats_print_bytes("live           ", stats.live_bytes);
+    stats_print_bytes("live, at most  ", stats.live_bytes);
     stats_print_bytes("mapped         ", stats.mapped_bytes);
     stats_print_bytes("free, still held", stats.dirty_bytes);
     stats_print_bytes("own records    ", stats.metadata_bytes);
