@@ -260,8 +260,9 @@ void *alloc_realloc(void *block, size_t size) {
         return alloc_realloc_foreign(block, size);
     if (kind >= SIZECLASS_COUNT)
         return alloc_realloc_large(alloc_large_of(tag, block), block, size);
-    if (UNLIKELY(!alloc_is_block(block)))
-        return alloc_fail();
     size_t usable = sizeclass_table[kind].size;
-    return alloc_fits(size, usable) ? block : alloc_copy(block, usable, size);
+    bool stays = alloc_fits(size, usable);
+    if ((has(verify_free) || !stays) && UNLIKELY(!alloc_is_block(block)))
+        return alloc_fail();
+    return stays ? block : alloc_copy(block, usable, size);
 }
