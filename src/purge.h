@@ -4,7 +4,7 @@
  * than HAKMEM_KEEP_FREE bytes are free and still held, and if so gives back a bounded piece of it.
  *
  * P1  one call of purge_after_free gives at most PURGE_ADVICE_AT_ONCE pieces of advice
- * P2  once below the limit, it takes a quarter of the limit of new garbage before there is advice again
+ * P2  once three quarters of the limit are reached, a quarter of new garbage comes before there is advice again
  *
  * Any thread; no lock is held during a system call.
  */

@@ -33,9 +33,11 @@ void stats_collect(struct stats *stats) {
     size_t cached = large_cached_bytes(), mapped = large_mapped_bytes();
     stats->mapped_bytes = superslab_mapped_bytes() + mapped;
     stats->free_bytes = superslab_free_bytes() + cached;
+    if (stats->free_bytes > stats->mapped_bytes) /* something was unmapped between the two */
+        stats->free_bytes = stats->mapped_bytes;
     stats->live_bytes = stats->mapped_bytes - stats->free_bytes;
     stats->dirty_bytes = superslab_dirty_bytes() + cached;
-    stats->large_bytes = mapped - cached;
+    stats->large_bytes = mapped > cached ? mapped - cached : 0;
     stats->metadata_bytes = metadata_bytes();
     heap_each(stats_add_heap, stats);
 }
