@@ -1,0 +1,67 @@
+/* arena: superslabs for tests of the rooms above them: units of addresses that nobody may touch.
+ *
+ * A program includes this file instead of linking the room superslab. The units are mapped without access, so
+ * that a room which reads or writes a block dies of it. */
+#ifndef ARENA_H
+#define ARENA_H
+
+#include "superslab.h"
+
+#include "unit/unit.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+enum { ARENA_UNITS = 256 };
+
+static struct {
+    unsigned char *start;
+    unsigned char taken[ARENA_UNITS];
+    unsigned in_use, refuse;
+    struct superslab home;
+} arena;
+
+static void arena_map(void) {
+    size_t bytes = (size_t)(ARENA_UNITS + 1) * UNIT_SIZE;
+    unsigned char *base = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_ptr_not_equal(base, MAP_FAILED);
+    arena.start = (unsigned char *)align_up((uintptr_t)base, UNIT_SIZE);
+    assert_true(pagemap_reserve(arena.start, ARENA_UNITS));
+}
+
+static bool arena_is_free(unsigned from, unsigned units) {
+    for (unsigned unit = from; unit < from + units; unit++)
+        if (arena.taken[unit])
+            return false;
+    return true;
+}
+
+static void arena_mark(unsigned from, unsigned units, bool taken) {
+    for (unsigned unit = from; unit < from + units; unit++) {
+        assert_int_equal(arena.taken[unit], !taken);
+        arena.taken[unit] = taken;
+        assert_int_equal(pagemap_tag(arena.start + (size_t)unit * UNIT_SIZE), PAGEMAP_NONE);
+    }
+    arena.in_use += taken ? units : -units;
+}
+
+struct superslab_run superslab_take(unsigned units) {
+    if (!arena.start)
+        arena_map();
+    if (arena.refuse > 0) {
+        arena.refuse--;
+        return (struct superslab_run){0};
+    }
+    unsigned from = 0;
+    while (!arena_is_free(from, units))
+        assert_true(++from + units <= ARENA_UNITS);
+    arena_mark(from, units, true);
+    return (struct superslab_run){arena.start + (size_t)from * UNIT_SIZE, &arena.home, true};
+}
+
+void superslab_give(struct superslab *home, void *start, unsigned units) {
+    assert_ptr_equal(home, &arena.home);
+    arena_mark((unsigned)((size_t)((unsigned char *)start - arena.start) >> UNIT_SHIFT), units, false);
+}
+
+#endif

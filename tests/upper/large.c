@@ -1,0 +1,306 @@
+/* Unit tests of large, on the real rooms below. The room's .c is included, because each test looks into its
+ * cache. */
+#include "../../src/large.c"
+
+#include "kernel.h"
+#include "unit/unit.h"
+
+#include <string.h>
+
+#define CACHE (16 * MIB)
+
+/* The record of a live block, checked. large P1. */
+static struct large *record_of(void *block) {
+    struct large *large = pagemap_record(block);
+    assert_non_null(large);
+    assert_ptr_equal(large->start, block);
+    assert_int_equal(pagemap_tag(block), large->home ? PAGEMAP_RUN : PAGEMAP_MAPPING);
+    if (large->home)
+        for (size_t offset = UNIT_SIZE; offset < large->bytes; offset += UNIT_SIZE) {
+            assert_int_equal(pagemap_tag(large->start + offset), PAGEMAP_RUN_INSIDE);
+            assert_ptr_equal(pagemap_record(large->start + offset), large);
+        }
+    return large;
+}
+
+static void *new_block(size_t size) {
+    bool zeroed;
+    unsigned char *block = large_new(size, 16, &zeroed);
+    assert_non_null(block);
+    struct large *large = record_of(block);
+    assert_true(large->bytes >= size && large->bytes <= size + size / 15 + UNIT_SIZE);
+    if (zeroed) {
+        assert_int_equal(block[0], 0);
+        assert_int_equal(block[size / 2], 0);
+        assert_int_equal(block[size - 1], 0);
+    }
+    block[0] = block[size / 2] = block[size - 1] = 0xa5;
+    return block;
+}
+
+static void delete_block(void *block) {
+    large_delete(record_of(block));
+    assert_int_equal(pagemap_tag(block), PAGEMAP_NONE);
+    assert_null(pagemap_record(block));
+}
+
+static unsigned length_of(const struct large *list) {
+    unsigned length = 0;
+    for (; list; list = list->next)
+        length++;
+    return length;
+}
+
+/* The cache within its bounds, its sum right. */
+static void check_cache(void) {
+    size_t bytes = 0;
+    for (unsigned slot = 0; slot < LARGE_CACHE_SLOTS; slot++)
+        bytes += larges.cache[slot] ? larges.cache[slot]->bytes : 0;
+    assert_int_equal(large_cached_bytes(), bytes);
+    assert_true(bytes <= larges.cache_limit);
+    assert_true(bytes <= large_mapped_bytes());
+}
+
+static int setup(void **state) {
+    kernel_reset(state);
+    large_purge(0);
+    large_configure(CACHE);
+    assert_int_equal(large_cached_bytes(), 0);
+    return 0;
+}
+
+static void large_P1_runs_and_mappings(void **state) {
+    (void)state;
+    static const size_t sizes[] = {1,   32 * KIB + 1, 64 * KIB,    64 * KIB + 1, MIB - 1,
+                                   MIB, MIB + 1,      3 * MIB + 5, 17 * MIB - 1};
+    void *blocks[ARRAY_LENGTH(sizes)];
+    size_t mapped = large_mapped_bytes();
+    for (size_t i = 0; i < ARRAY_LENGTH(sizes); i++) {
+        blocks[i] = new_block(sizes[i]);
+        assert_int_equal(record_of(blocks[i])->home != NULL, sizes[i] <= MIB);
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(sizes); i++)
+        delete_block(blocks[i]);
+    check_cache();
+    large_purge(0);
+    assert_int_equal(large_mapped_bytes(), mapped);
+}
+
+static void large_alignments(void **state) {
+    (void)state;
+    for (size_t alignment = 16; alignment <= 64 * MIB; alignment *= 2) {
+        bool zeroed;
+        unsigned char *block = large_new(100 * KIB, alignment, &zeroed);
+        assert_non_null(block);
+        assert_int_equal((uintptr_t)block % alignment, 0);
+        block[0] = block[100 * KIB - 1] = 1;
+        delete_block(block);
+    }
+    bool zeroed;
+    assert_null(large_new(1, (size_t)1 << 62, &zeroed));
+    assert_null(large_new(1, (size_t)1 << 63, &zeroed));
+}
+
+static void large_sizes_that_no_system_has(void **state) {
+    (void)state;
+    static const size_t sizes[] = {(size_t)1 << 48, PTRDIFF_MAX, PTRDIFF_MAX - UNIT_SIZE, SIZE_MAX,
+                                   SIZE_MAX - UNIT_SIZE};
+    void *run = new_block(100 * KIB), *mapping = new_block(2 * MIB);
+    unsigned unused = length_of(larges.unused);
+    for (size_t i = 0; i < ARRAY_LENGTH(sizes); i++) {
+        bool zeroed;
+        assert_null(large_new(sizes[i], 16, &zeroed));
+        assert_null(large_resize(record_of(run), sizes[i]));
+        assert_null(large_resize(record_of(mapping), sizes[i]));
+    }
+    assert_true(length_of(larges.unused) >= unused);
+    delete_block(run);
+    delete_block(mapping);
+}
+
+static void large_P2_cache_is_bounded_in_bytes(void **state) {
+    (void)state;
+    void *blocks[10];
+    for (int i = 0; i < 10; i++)
+        blocks[i] = new_block(4 * MIB);
+    kernel.unmap.count = 0;
+    for (int i = 0; i < 10; i++) {
+        delete_block(blocks[i]);
+        check_cache();
+    }
+    assert_int_equal(large_cached_bytes(), CACHE);
+    assert_int_equal(kernel.unmap.count, 6);
+    assert_int_equal(large_purge(9 * MIB), 8 * MIB);
+    assert_int_equal(large_cached_bytes(), 8 * MIB);
+    large_configure(8 * MIB);
+    delete_block(new_block(20 * MIB));
+    assert_int_equal(large_cached_bytes(), 8 * MIB);
+}
+
+static void large_P2_cache_is_bounded_in_places(void **state) {
+    (void)state;
+    void *blocks[LARGE_CACHE_SLOTS + 5];
+    large_configure(GIB);
+    for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
+        blocks[i] = new_block(MIB + 1);
+    size_t each = record_of(blocks[0])->bytes;
+    for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
+        delete_block(blocks[i]);
+    assert_int_equal(large_cached_bytes(), LARGE_CACHE_SLOTS * each);
+    check_cache();
+}
+
+static void large_cached_mapping_is_used_again(void **state) {
+    (void)state;
+    bool zeroed;
+    unsigned char *block = new_block(2 * MIB);
+    delete_block(block);
+    kernel.map.count = 0;
+    assert_ptr_equal(large_new(2 * MIB - 100, 16, &zeroed), block);
+    assert_false(zeroed);
+    assert_int_equal(block[0], 0xa5);
+    assert_int_equal(kernel.map.count, 0);
+    delete_block(block);
+    void *other = new_block(MIB + MIB / 2); /* it would waste a third */
+    assert_ptr_not_equal(other, block);
+    void *best = new_block(2 * MIB + 100 * KIB);
+    delete_block(best);
+    assert_ptr_equal(large_new(2 * MIB, 16, &zeroed), block); /* the better of two */
+    delete_block(block);
+    delete_block(other);
+}
+
+static void large_P3_what_cannot_be_unmapped_is_used_again(void **state) {
+    (void)state;
+    bool zeroed;
+    large_configure(0);
+    void *block = new_block(5 * MIB);
+    size_t mapped = large_mapped_bytes();
+    kernel.unmap.refuse = 1;
+    delete_block(block);
+    assert_int_equal(large_mapped_bytes(), mapped);
+    assert_int_equal(length_of(larges.stuck), 1);
+    assert_null(large_new(5 * MIB, PTRDIFF_MAX / 2 + 1, &zeroed));
+    void *larger = new_block(6 * MIB);
+    assert_ptr_not_equal(larger, block);
+    assert_ptr_equal(large_new(2 * MIB, 16, &zeroed), block);
+    assert_null(larges.stuck);
+    delete_block(block);
+    delete_block(larger);
+    assert_true(large_mapped_bytes() < mapped);
+}
+
+static void large_resize_of_a_run_in_place(void **state) {
+    (void)state;
+    unsigned char *block = new_block(MIB);
+    size_t free_bytes = superslab_free_bytes();
+    assert_ptr_equal(large_resize(record_of(block), 100 * KIB), block);
+    assert_int_equal(record_of(block)->bytes, 128 * KIB);
+    assert_int_equal(pagemap_tag(block + 128 * KIB), PAGEMAP_NONE);
+    assert_int_equal(superslab_free_bytes() - free_bytes, MIB - 128 * KIB);
+    assert_ptr_equal(large_resize(record_of(block), 500 * KIB), block);
+    assert_int_equal(record_of(block)->bytes, 512 * KIB);
+    assert_int_equal(block[0], 0xa5);
+    assert_null(large_resize(record_of(block), MIB + 1));
+    void *neighbour = new_block(64 * KIB);
+    if (neighbour == block + 512 * KIB)
+        assert_null(large_resize(record_of(block), 600 * KIB));
+    delete_block(neighbour);
+    delete_block(block);
+}
+
+static void large_resize_of_a_mapping_keeps_what_is_in_it(void **state) {
+    (void)state;
+    unsigned char *block = new_block(2 * MIB);
+    block[2 * MIB - 1] = 0x77;
+    block = large_resize(record_of(block), 40 * MIB);
+    assert_non_null(block);
+    assert_true(record_of(block)->bytes >= 40 * MIB);
+    assert_int_equal(block[0], 0xa5);
+    assert_int_equal(block[2 * MIB - 1], 0x77);
+    block[40 * MIB - 1] = 1;
+    assert_ptr_equal(large_resize(record_of(block), 39 * MIB), block); /* too little to be worth a call */
+    assert_true(record_of(block)->bytes >= 40 * MIB);
+    size_t mapped = large_mapped_bytes();
+    assert_ptr_equal(large_resize(record_of(block), 2 * MIB), block);
+    assert_int_equal(mapped - large_mapped_bytes(), 38 * MIB);
+    assert_int_equal(block[2 * MIB - 1], 0x77);
+    assert_null(large_resize(record_of(block), MIB));
+    delete_block(block);
+}
+
+static unsigned char *moved;
+
+static void check_tag_is_gone_before_the_addresses(void *start, size_t bytes) {
+    (void)bytes;
+    if (start == moved && kernel.remap.count > 0)
+        assert_int_equal(pagemap_tag(start), PAGEMAP_NONE);
+}
+
+static void large_resize_moves_where_it_cannot_grow(void **state) {
+    (void)state;
+    moved = new_block(2 * MIB);
+    kernel.remap = (struct kernel_call){0, 1}; /* not in place */
+    kernel.before_remap = check_tag_is_gone_before_the_addresses;
+    unsigned char *block = large_resize(record_of(moved), 10 * MIB);
+    assert_non_null(block);
+    assert_ptr_not_equal(block, moved);
+    assert_int_equal(kernel.remap.count, 2);
+    assert_int_equal(pagemap_tag(moved), PAGEMAP_NONE);
+    assert_int_equal(block[0], 0xa5);
+    block[10 * MIB - 1] = 1;
+    delete_block(block);
+}
+
+static void large_resize_that_is_refused_changes_nothing(void **state) {
+    (void)state;
+    unsigned char *block = new_block(4 * MIB);
+    size_t mapped = large_mapped_bytes(), bytes = record_of(block)->bytes;
+    kernel.remap.refuse = ALWAYS;
+    assert_null(large_resize(record_of(block), 10 * MIB));
+    kernel.map.refuse = ALWAYS;
+    assert_null(large_resize(record_of(block), 10 * MIB));
+    kernel.unmap.refuse = 1;
+    assert_ptr_equal(large_resize(record_of(block), 2 * MIB), block);
+    assert_int_equal(record_of(block)->bytes, bytes);
+    assert_int_equal(large_mapped_bytes(), mapped);
+    assert_int_equal(block[bytes - 1], 0xa5);
+    assert_int_equal(block[0], 0xa5);
+    kernel_reset(state);
+    delete_block(block);
+}
+
+static void large_records_are_used_again(void **state) {
+    (void)state;
+    bool zeroed;
+    large_configure(0);
+    delete_block(new_block(2 * MIB));
+    delete_block(new_block(MIB));
+    unsigned unused = length_of(larges.unused);
+    for (int i = 0; i < 100; i++) {
+        delete_block(new_block(2 * MIB));
+        kernel.map.refuse = ALWAYS;
+        assert_null(large_new(64 * MIB, 16, &zeroed));
+        kernel.map.refuse = 0;
+        delete_block(new_block(MIB));
+    }
+    assert_int_equal(length_of(larges.unused), unused);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(large_P1_runs_and_mappings, setup),
+        cmocka_unit_test_setup(large_alignments, setup),
+        cmocka_unit_test_setup(large_sizes_that_no_system_has, setup),
+        cmocka_unit_test_setup(large_P2_cache_is_bounded_in_bytes, setup),
+        cmocka_unit_test_setup(large_P2_cache_is_bounded_in_places, setup),
+        cmocka_unit_test_setup(large_cached_mapping_is_used_again, setup),
+        cmocka_unit_test_setup(large_P3_what_cannot_be_unmapped_is_used_again, setup),
+        cmocka_unit_test_setup(large_resize_of_a_run_in_place, setup),
+        cmocka_unit_test_setup(large_resize_of_a_mapping_keeps_what_is_in_it, setup),
+        cmocka_unit_test_setup(large_resize_moves_where_it_cannot_grow, setup),
+        cmocka_unit_test_setup(large_resize_that_is_refused_changes_nothing, setup),
+        cmocka_unit_test_setup(large_records_are_used_again, setup),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

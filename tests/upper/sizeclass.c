@@ -1,0 +1,88 @@
+/* Unit tests of sizeclass: the whole table, every request. */
+#include "sizeclass.h"
+
+#include "unit/unit.h"
+
+static void sizeclass_P1_blocks_are_granules_and_as_aligned_as_the_request(void **state) {
+    (void)state;
+    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
+        assert_int_equal(sizeclass_table[class].size % SIZECLASS_GRANULE, 0);
+    for (size_t size = 16; size <= SIZECLASS_LARGEST; size *= 2)
+        assert_int_equal(sizeclass_table[sizeclass_of(size)].size % size, 0);
+}
+
+static void sizeclass_of_is_the_smallest_that_fits(void **state) {
+    (void)state;
+    for (size_t size = 0; size <= SIZECLASS_LARGEST; size++) {
+        unsigned class = sizeclass_of(size);
+        if (class >= SIZECLASS_COUNT || sizeclass_table[class].size < size)
+            fail_msg("class %u is too small for %zu", class, size);
+        if (class > 0 && sizeclass_table[class - 1].size >= size)
+            fail_msg("class %u is too large for %zu", class, size);
+    }
+}
+
+static void sizeclass_P2_an_eighth_at_most_is_waste(void **state) {
+    (void)state;
+    for (size_t size = 129; size <= SIZECLASS_LARGEST; size++) {
+        size_t block = sizeclass_table[sizeclass_of(size)].size;
+        if ((block - size) * 8 > block)
+            fail_msg("%zu bytes get a block of %zu", size, block);
+    }
+}
+
+static void sizeclass_P3_inverse_is_exact_at_every_block(void **state) {
+    (void)state;
+    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
+        const struct sizeclass *row = &sizeclass_table[class];
+        for (uint64_t number = 0; number < row->blocks; number++)
+            assert_int_equal(number * row->size * row->inverse >> 32, number);
+    }
+}
+
+static void sizeclass_rows_agree_with_their_slab(void **state) {
+    (void)state;
+    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
+        const struct sizeclass *row = &sizeclass_table[class];
+        size_t slab = (size_t)row->units * UNIT_SIZE;
+        assert_true(class == 0 || row->size > row[-1].size);
+        assert_int_equal(row->blocks, slab / row->size);
+        assert_true(row->blocks >= 8);
+        assert_int_equal(row->words, (row->blocks + 63) / 64);
+        assert_in_range(row->magazine, 4, SIZECLASS_MAGAZINE);
+        assert_true(row->magazine == 4 || (size_t)row->magazine * row->size <= UNIT_SIZE);
+        assert_true(row->magazine == SIZECLASS_MAGAZINE || (row->magazine + 1u) * row->size > UNIT_SIZE);
+    }
+}
+
+static unsigned smallest_aligned(size_t size, size_t alignment) {
+    unsigned class = 0;
+    while (class < SIZECLASS_COUNT &&
+           (sizeclass_table[class].size < size || sizeclass_table[class].size % alignment != 0))
+        class ++;
+    return class;
+}
+
+static void sizeclass_aligned_is_the_smallest_that_fits(void **state) {
+    (void)state;
+    for (size_t alignment = 1; alignment <= SIZECLASS_LARGEST; alignment *= 2)
+        for (size_t size = 0; size <= SIZECLASS_LARGEST; size += size < 600 ? 1 : 97)
+            if (sizeclass_aligned(size, alignment) != smallest_aligned(size, alignment))
+                fail_msg("%zu bytes at %zu: class %u", size, alignment, sizeclass_aligned(size, alignment));
+    assert_int_equal(sizeclass_aligned(SIZECLASS_LARGEST, SIZECLASS_LARGEST), SIZECLASS_COUNT - 1);
+    assert_int_equal(sizeclass_aligned(SIZECLASS_LARGEST + 1, 16), SIZECLASS_COUNT);
+    assert_int_equal(sizeclass_aligned(1, 2 * SIZECLASS_LARGEST), SIZECLASS_COUNT);
+    assert_int_equal(sizeclass_aligned(SIZE_MAX, 16), SIZECLASS_COUNT);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizeclass_P1_blocks_are_granules_and_as_aligned_as_the_request),
+        cmocka_unit_test(sizeclass_of_is_the_smallest_that_fits),
+        cmocka_unit_test(sizeclass_P2_an_eighth_at_most_is_waste),
+        cmocka_unit_test(sizeclass_P3_inverse_is_exact_at_every_block),
+        cmocka_unit_test(sizeclass_rows_agree_with_their_slab),
+        cmocka_unit_test(sizeclass_aligned_is_the_smallest_that_fits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

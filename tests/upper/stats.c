@@ -1,0 +1,183 @@
+/* Unit tests of stats: sums of numbers that fakes give. */
+#include "stats.h"
+
+#include "boxes.h"
+#include "large.h"
+#include "log.h"
+#include "metadata.h"
+#include "options.h"
+#include "os.h"
+
+#include "unit/unit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct os_counts os_counts;
+const char options_version[] = "1.2.3", options_commit[] = "abc", options_variant[] = "unit";
+
+static struct {
+    size_t mapped, available, dirty, large_mapped, large_cached;
+    struct heap heaps[2];
+    char said[4000];
+} fake;
+
+const char *options_profile_name(void) {
+    return "speed";
+}
+
+size_t superslab_mapped_bytes(void) {
+    return fake.mapped;
+}
+
+size_t superslab_free_bytes(void) {
+    return fake.available;
+}
+
+size_t superslab_dirty_bytes(void) {
+    return fake.dirty;
+}
+
+size_t large_mapped_bytes(void) {
+    return fake.large_mapped;
+}
+
+size_t large_cached_bytes(void) {
+    return fake.large_cached;
+}
+
+uint64_t metadata_bytes(void) {
+    return 12345;
+}
+
+void os_read_usage(struct os_usage *usage) {
+    *usage = (struct os_usage){.peak_rss_bytes = 3 * MIB / 2, .minor_faults = 77, .user_ns = 1234567890};
+}
+
+void heap_each(void (*visit)(const struct heap *heap, void *data), void *data) {
+    for (size_t i = 0; i < ARRAY_LENGTH(fake.heaps); i++)
+        visit(&fake.heaps[i], data);
+}
+
+void log_line(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    size_t at = strlen(fake.said);
+    vsnprintf(fake.said + at, sizeof fake.said - at, format, arguments);
+    strcat(fake.said, "\n");
+    va_end(arguments);
+}
+
+size_t log_format(char *buffer, size_t bytes, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(buffer, bytes, format, arguments);
+    va_end(arguments);
+    assert_in_range(length, 1, bytes - 1);
+    return (size_t)length;
+}
+
+void log_raw(const char *text, size_t bytes) {
+    strncat(fake.said, text, bytes);
+}
+
+static int setup(void **state) {
+    (void)state;
+    memset(&fake, 0, sizeof fake);
+    memset(&os_counts, 0, sizeof os_counts);
+    return 0;
+}
+
+static void stats_P1_free_and_live_are_what_is_mapped(void **state) {
+    (void)state;
+    struct stats stats;
+    fake.mapped = 100 * MIB;
+    fake.available = 30 * MIB;
+    fake.dirty = 20 * MIB;
+    fake.large_mapped = 50 * MIB;
+    fake.large_cached = 5 * MIB;
+    stats_collect(&stats);
+    assert_int_equal(stats.mapped_bytes, 150 * MIB);
+    assert_int_equal(stats.free_bytes, 35 * MIB);
+    assert_int_equal(stats.live_bytes, 115 * MIB);
+    assert_int_equal(stats.large_bytes, 45 * MIB);
+    assert_int_equal(stats.dirty_bytes, 25 * MIB);
+    assert_int_equal(stats.metadata_bytes, 12345);
+}
+
+static void stats_P1_sums_that_changed_meanwhile_do_not_wrap(void **state) {
+    (void)state;
+    struct stats stats;
+    fake.mapped = 10 * MIB;
+    fake.available = 20 * MIB;
+    fake.large_cached = MIB;
+    stats_collect(&stats);
+    assert_int_equal(stats.live_bytes, 0);
+    assert_int_equal(stats.large_bytes, 0);
+    assert_int_equal(stats.free_bytes + stats.live_bytes, stats.mapped_bytes);
+}
+
+static void stats_sums_up_all_heaps(void **state) {
+    (void)state;
+    struct stats stats;
+    fake.heaps[0].idle = true;
+    for (size_t i = 0; i < ARRAY_LENGTH(fake.heaps); i++) {
+        struct heap *heap = &fake.heaps[i];
+        heap->larges = 1;
+        heap->large_frees = 2;
+        heap->remote_frees = 3;
+        heap->refills = 4;
+        heap->flushes = 5;
+    }
+    /* Blocks of one heap freed by the other: only the sum makes sense. */
+    fake.heaps[0].mallocs[0] = 10;
+    fake.heaps[1].frees[0] = 4;
+    stats_collect(&stats);
+    assert_int_equal(stats.heaps, 2);
+    assert_int_equal(stats.idle_heaps, 1);
+    assert_int_equal(stats.larges, 2);
+    assert_int_equal(stats.large_frees, 4);
+    assert_int_equal(stats.remote_frees, 6);
+    assert_int_equal(stats.refills, 8);
+    assert_int_equal(stats.flushes, 10);
+    assert_int_equal(stats.mallocs, has(counters) ? 10 : 0);
+    assert_int_equal(stats.frees, has(counters) ? 4 : 0);
+    assert_int_equal(stats.exact_bytes, has(counters) ? 6 * 16 : 0);
+}
+
+static void stats_summary_reads_well(void **state) {
+    (void)state;
+    fake.mapped = 3 * MIB;
+    atomic_store(&os_counts.map, 9);
+    stats_print_summary();
+    static const char *const parts[] = {"summary (unit 1.2.3, profile speed)",
+                                        "peak RSS        1.5 MiB",
+                                        "mapped          3.0 MiB",
+                                        "user time       1.235 s",
+                                        "minor 77",
+                                        "mmap 9,"};
+    for (size_t i = 0; i < ARRAY_LENGTH(parts); i++)
+        if (!strstr(fake.said, parts[i]))
+            fail_msg("no \"%s\" in:\n%s", parts[i], fake.said);
+}
+
+static void stats_os_line_is_one_line(void **state) {
+    (void)state;
+    _Atomic uint64_t *counts = (_Atomic uint64_t *)&os_counts;
+    for (size_t i = 0; i < sizeof os_counts / sizeof *counts; i++)
+        atomic_store(&counts[i], UINT64_MAX / 2);
+    stats_print_os_line();
+    assert_int_equal(strncmp(fake.said, "[SS_OS_STATS] alloc=0 free=", 27), 0);
+    assert_ptr_equal(strchr(fake.said, '\n'), fake.said + strlen(fake.said) - 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(stats_P1_free_and_live_are_what_is_mapped, setup),
+        cmocka_unit_test_setup(stats_P1_sums_that_changed_meanwhile_do_not_wrap, setup),
+        cmocka_unit_test_setup(stats_sums_up_all_heaps, setup),
+        cmocka_unit_test_setup(stats_summary_reads_well, setup),
+        cmocka_unit_test_setup(stats_os_line_is_one_line, setup),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,320 @@
+/* Unit tests of superslab: random programs against a list of runs, on real memory. The room's .c is included, so
+ * that its sets and sums can be compared with what the bitmaps say. */
+#include "../../src/superslab.c"
+
+#include "kernel.h"
+#include "random.h"
+#include "unit/unit.h"
+
+#include <string.h>
+
+enum { RUNS = 300 };
+
+static struct run {
+    unsigned char *start;
+    struct superslab *home;
+    unsigned units;
+} runs[RUNS];
+
+static unsigned run_count;
+
+static bool overlaps(const struct run *run, const unsigned char *start, size_t bytes) {
+    return start < run->start + (size_t)run->units * UNIT_SIZE && run->start < start + bytes;
+}
+
+static void check_nobody_has(void *start, size_t bytes) {
+    for (unsigned i = 0; i < run_count; i++)
+        assert_false(overlaps(&runs[i], start, bytes));
+}
+
+/* What the test wrote is in four words of each unit: enough to see old content. */
+static uint64_t *word_of(unsigned char *start, unsigned unit, unsigned quarter) {
+    return (uint64_t *)(start + (size_t)unit * UNIT_SIZE + quarter * (UNIT_SIZE / 4) + 8 * (size_t)quarter);
+}
+
+static void check_zeroed_and_write(unsigned char *start, unsigned units, bool zeroed) {
+    for (unsigned unit = 0; unit < units; unit++)
+        for (unsigned quarter = 0; quarter < 4; quarter++) {
+            uint64_t *word = word_of(start, unit, quarter);
+            if (zeroed && *word != 0)
+                fail_msg("unit %u of a zeroed run holds %lx", unit, (unsigned long)*word);
+            *word = 0x5a5a5a5a00000000u + unit;
+        }
+}
+
+/* Every sum and set of the room, from the bitmaps. */
+static void check_room(void) {
+    size_t dirty = 0, available = 0, mapped = 0;
+    for (uint32_t number = 0; number < superslabs.count; number++) {
+        const struct superslab *home = superslab_table[number];
+        assert_int_equal(home->number, number);
+        assert_int_equal((home->dirty | home->stale) & ~home->free, 0);
+        assert_int_equal(home->longest, superslab_longest(home->free));
+        assert_true(home->dirty == 0 || number < superslabs.purge_from);
+        for (unsigned units = 1; units <= LENGTHS; units++) {
+            bool member = superslab_fit.bits[number / 64][units - 1] >> number % 64 & 1;
+            assert_int_equal(member, home->longest >= units);
+        }
+        dirty += bits_count(home->dirty);
+        available += bits_count(home->free);
+        mapped += home->start ? home->units : 0;
+    }
+    assert_int_equal(superslab_dirty_bytes(), dirty * UNIT_SIZE);
+    assert_int_equal(superslab_free_bytes(), available * UNIT_SIZE);
+    assert_int_equal(superslab_mapped_bytes(), mapped * UNIT_SIZE);
+    size_t used = 0;
+    for (unsigned i = 0; i < run_count; i++)
+        used += runs[i].units;
+    assert_int_equal(mapped - available, used);
+}
+
+static bool run_take(unsigned units) {
+    assert_true(run_count < RUNS);
+    struct superslab_run run = superslab_take(units);
+    if (!run.start)
+        return false;
+    assert_int_equal((uintptr_t)run.start % UNIT_SIZE, 0);
+    check_nobody_has(run.start, (size_t)units * UNIT_SIZE);
+    check_zeroed_and_write(run.start, units, run.zeroed);
+    runs[run_count++] = (struct run){run.start, run.home, units};
+    return true;
+}
+
+static void run_give(unsigned which) {
+    struct run *run = &runs[which];
+    superslab_give(run->home, run->start, run->units);
+    *run = runs[--run_count];
+}
+
+/* Gives back the tail only. */
+static void run_shorten(struct run *run, unsigned units) {
+    superslab_give(run->home, run->start + (size_t)units * UNIT_SIZE, run->units - units);
+    run->units = units;
+}
+
+static void run_extend(struct run *run, unsigned more) {
+    unsigned char *end = run->start + (size_t)run->units * UNIT_SIZE;
+    if (!superslab_extend(run->home, run->start, run->units, more))
+        return;
+    check_nobody_has(end, (size_t)more * UNIT_SIZE);
+    check_zeroed_and_write(end, more, false);
+    run->units += more;
+}
+
+static void run_give_all(void) {
+    while (run_count > 0)
+        run_give(run_count - 1);
+}
+
+static int setup(void **state) {
+    kernel_reset(state);
+    kernel.before_advise = check_nobody_has;
+    kernel.before_unmap = check_nobody_has;
+    superslab_configure(false, true, false);
+    run_give_all();
+    while (superslab_purge(0, ALWAYS) > 0)
+        continue;
+    return 0;
+}
+
+static void random_step(uint64_t *seed) {
+    unsigned what = random_below(seed, 100);
+    unsigned units = 1 + random_below(seed, random_below(seed, 2) ? SUPERSLAB_RUN_LARGEST : 4);
+    struct run *run = run_count ? &runs[random_below(seed, run_count)] : NULL;
+    if (!run || (what < 45 && run_count < RUNS))
+        assert_true(run_take(units));
+    else if (what < 85)
+        run_give((unsigned)(run - runs));
+    else if (what < 90 && run->units > 1)
+        run_shorten(run, 1 + random_below(seed, run->units - 1));
+    else if (what < 96)
+        run_extend(run, 1 + random_below(seed, 4));
+    else if (what < 99)
+        superslab_purge((size_t)random_below(seed, 64) * UNIT_SIZE, 1 + random_below(seed, 20));
+    else
+        superslab_unmap_free();
+}
+
+static void random_program(uint64_t seed) {
+    for (int step = 0; step < 4000; step++) {
+        random_step(&seed);
+        if (step % 16 == 0)
+            check_room();
+    }
+    check_room();
+    run_give_all();
+    check_room();
+}
+
+static void superslab_P1_P3_random_program(void **state) {
+    (void)state;
+    random_program(1);
+}
+
+static void superslab_P2_P3_random_program_that_decommits_lazily(void **state) {
+    (void)state;
+    superslab_configure(true, true, true);
+    random_program(2);
+}
+
+static void superslab_P4_random_program_without_advice(void **state) {
+    (void)state;
+    kernel.advise.refuse = ALWAYS;
+    random_program(3);
+}
+
+static void superslab_P4_random_program_without_unmapping(void **state) {
+    (void)state;
+    kernel.unmap.refuse = ALWAYS;
+    random_program(4);
+}
+
+static void superslab_purge_keeps_and_counts(void **state) {
+    (void)state;
+    for (int i = 0; i < 64; i++)
+        assert_true(run_take(4));
+    run_give_all();
+    assert_int_equal(superslab_dirty_bytes(), 256 * (size_t)UNIT_SIZE);
+    size_t keep = 100 * (size_t)UNIT_SIZE, purged = superslab_purge(keep, ALWAYS);
+    assert_true(superslab_dirty_bytes() <= keep);
+    assert_int_equal(purged + superslab_dirty_bytes(), 256 * (size_t)UNIT_SIZE);
+    assert_int_equal(superslab_purge(keep, ALWAYS), 0);
+    check_room();
+}
+
+static void superslab_purge_is_bounded(void **state) {
+    (void)state;
+    for (int i = 0; i < 32; i++)
+        assert_true(run_take(1));
+    for (int i = 31; i >= 0; i -= 2) /* the others keep the pieces apart */
+        run_give((unsigned)i);
+    kernel.advise.count = 0;
+    assert_int_equal(superslab_purge(0, 3), 3 * (size_t)UNIT_SIZE);
+    assert_int_equal(kernel.advise.count, 3);
+    superslab_configure(false, false, false);
+    assert_int_equal(superslab_purge(0, ALWAYS), 0);
+    assert_int_equal(kernel.advise.count, 3);
+}
+
+static void superslab_zeroed_after_purge_is_true(void **state) {
+    (void)state;
+    assert_true(run_take(8));
+    unsigned char *start = runs[0].start;
+    run_give(0);
+    assert_int_equal(superslab_purge(0, ALWAYS), 8 * (size_t)UNIT_SIZE);
+    struct superslab_run run = superslab_take(8);
+    assert_ptr_equal(run.start, start);
+    assert_true(run.zeroed);
+    assert_int_equal(*word_of(start, 7, 3), 0);
+    superslab_give(run.home, run.start, 8);
+}
+
+static void superslab_stale_units_are_not_zeroed(void **state) {
+    (void)state;
+    for (int lazily = 0; lazily < 2; lazily++) {
+        superslab_configure(false, true, lazily);
+        kernel.advise.refuse = lazily ? 0 : 1;
+        assert_true(run_take(8));
+        unsigned char *start = runs[0].start;
+        run_give(0);
+        assert_int_equal(superslab_purge(0, 1), lazily ? 8 * (size_t)UNIT_SIZE : 0);
+        assert_int_equal(superslab_dirty_bytes(), 0); /* not asked for again and again */
+        struct superslab_run run = superslab_take(8);
+        assert_ptr_equal(run.start, start);
+        assert_false(run.zeroed);
+        superslab_give(run.home, run.start, 8);
+    }
+}
+
+static void superslab_lowest_and_dirty_come_first(void **state) {
+    (void)state;
+    for (int i = 0; i < 200; i++)
+        assert_true(run_take(1));
+    struct superslab *lowest = NULL;
+    for (unsigned i = 0; i < run_count; i++)
+        if (!lowest || runs[i].home->number < lowest->number)
+            lowest = runs[i].home;
+    for (unsigned i = run_count; i-- > 0;)
+        if (i % 3 == 0 || runs[i].home == lowest)
+            run_give(i);
+    superslab_purge(0, ALWAYS);
+    assert_true(run_take(16));
+    assert_ptr_equal(runs[run_count - 1].home, lowest);
+    assert_true(run_take(2));
+    struct run warm = runs[run_count - 1];
+    assert_ptr_equal(warm.home, lowest);
+    run_give(run_count - 2); /* below the warm one, and dirty, too */
+    superslab_purge(0, ALWAYS);
+    run_give(run_count - 1);
+    assert_true(run_take(2));
+    assert_ptr_equal(runs[run_count - 1].start, warm.start);
+}
+
+static void superslab_growth_is_geometric(void **state) {
+    (void)state;
+    superslab_unmap_free();
+    kernel.map.count = 0;
+    for (int i = 0; i < 256; i++)
+        assert_true(run_take(16)); /* 64 superslabs */
+    assert_true(kernel.map.count <= 40);
+    unsigned before = kernel.map.count;
+    run_give_all();
+    for (int i = 0; i < 256; i++)
+        assert_true(run_take(16));
+    assert_int_equal(kernel.map.count, before);
+}
+
+/* Room for five units wherever the kernel puts them, but not for six. */
+#define FIVE_ANYWHERE (6 * (size_t)UNIT_SIZE - 1)
+
+static void superslab_little_address_space_is_taken_in_pieces(void **state) {
+    (void)state;
+    superslab_unmap_free();
+    assert_int_equal(superslab_mapped_bytes(), 0);
+    kernel.largest_map = FIVE_ANYWHERE;
+    for (unsigned units = 1; units <= SUPERSLAB_RUN_LARGEST; units++)
+        assert_int_equal(run_take(units), units <= 5);
+    assert_true(superslab_mapped_bytes() < 40 * (size_t)UNIT_SIZE);
+    check_room();
+    run_give_all();
+    kernel.map.refuse = ALWAYS;
+    assert_true(run_take(5));
+    assert_false(run_take(16));
+    assert_false(superslab_extend(runs[0].home, runs[0].start, 5, 1));
+    check_room();
+    kernel_reset(state);
+    assert_true(run_take(16));
+}
+
+static void superslab_every_fit_is_found_before_memory_is_refused(void **state) {
+    (void)state;
+    superslab_unmap_free();
+    kernel.largest_map = FIVE_ANYWHERE;
+    assert_true(run_take(5));
+    assert_true(run_take(5));
+    kernel.map.refuse = ALWAYS;
+    unsigned lowest = runs[0].home->number < runs[1].home->number ? 0 : 1;
+    run_shorten(&runs[lowest], 1); /* the lowest has four units, another one has five */
+    run_give(1 - lowest);
+    assert_true(run_take(5));
+    assert_false(run_take(5));
+    check_room();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(superslab_growth_is_geometric, setup),
+        cmocka_unit_test_setup(superslab_P1_P3_random_program, setup),
+        cmocka_unit_test_setup(superslab_P2_P3_random_program_that_decommits_lazily, setup),
+        cmocka_unit_test_setup(superslab_P4_random_program_without_advice, setup),
+        cmocka_unit_test_setup(superslab_P4_random_program_without_unmapping, setup),
+        cmocka_unit_test_setup(superslab_purge_keeps_and_counts, setup),
+        cmocka_unit_test_setup(superslab_purge_is_bounded, setup),
+        cmocka_unit_test_setup(superslab_zeroed_after_purge_is_true, setup),
+        cmocka_unit_test_setup(superslab_stale_units_are_not_zeroed, setup),
+        cmocka_unit_test_setup(superslab_lowest_and_dirty_come_first, setup),
+        cmocka_unit_test_setup(superslab_little_address_space_is_taken_in_pieces, setup),
+        cmocka_unit_test_setup(superslab_every_fit_is_found_before_memory_is_refused, setup),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
