@@ -40,6 +40,7 @@ struct settings {
     unsigned threads;
     bool empty;       // the same loop without the allocator
     bool report_peak; // the [RSS] line at the end
+    bool gated;       // an epoch begins when a byte arrives on standard input; the run ends where that ends
 };
 
 // One thread's share of a run. Slots hold NULL or a live block; marks is a second word for each slot.

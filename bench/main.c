@@ -3,12 +3,15 @@
 // ITERS steps are shared out to BENCH_THREADS workers (the main thread is the first), each with WS slots of its own.
 // With HAKMEM_BENCH_EPOCH_ITERS=N the run is cut into epochs of N steps that keep their slots, each timed and
 // reported by itself; the workers meet at a barrier between two epochs. The last line is the whole run.
+// With BENCH_GATE=1 each epoch waits for a byte on standard input, so that several long processes can take turns.
 #define _GNU_SOURCE
 #include "driver.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 struct crew {
     struct settings settings;
@@ -51,11 +54,22 @@ static double epoch_run(struct crew *crew, uint64_t steps) {
     return report_seconds() - begin;
 }
 
-static double epochs_run(struct crew *crew) {
+static bool gate_passed(const struct settings *settings) {
+    char byte;
+    ssize_t n = 1;
+    if (settings->gated)
+        while ((n = read(STDIN_FILENO, &byte, 1)) < 0 && errno == EINTR)
+            ;
+    return n == 1;
+}
+
+// Runs and reports all epochs that the gate lets through: the seconds they took, the steps in *all.
+static double epochs_run(struct crew *crew, uint64_t *all) {
     const struct settings *settings = &crew->settings;
     uint64_t length = settings->epoch_iterations ? settings->epoch_iterations : settings->iterations;
+    uint64_t done = 0;
     double total = 0;
-    for (uint64_t done = 0, epoch = 0; done < settings->iterations; epoch++) {
+    for (uint64_t epoch = 0; done < settings->iterations && gate_passed(settings); epoch++) {
         uint64_t left = settings->iterations - done;
         uint64_t steps = left < length ? left : length;
         double seconds = epoch_run(crew, steps);
@@ -64,6 +78,7 @@ static double epochs_run(struct crew *crew) {
         done += steps;
         total += seconds;
     }
+    *all = done;
     return total;
 }
 
@@ -99,8 +114,9 @@ int main(int argc, char **argv) {
     struct member *members = driver_memory(size * sizeof *members);
     pthread_t *threads = driver_memory(size * sizeof *threads);
     crew_begin(&crew, members, threads);
-    double seconds = epochs_run(&crew);
-    report_throughput(&crew.settings, crew.settings.iterations, seconds);
+    uint64_t steps;
+    double seconds = epochs_run(&crew, &steps);
+    report_throughput(&crew.settings, steps, seconds);
     crew_end(&crew, threads);
     if (crew.settings.report_peak)
         report_peak();
