@@ -2,15 +2,16 @@
  * dlopen_late: may a running program load the library by dlopen, and close it again?
  *
  * Nothing is preloaded: the program's own malloc stays libc's. The library's thread-local words must fit the
- * static TLS that libc keeps in reserve. Threads that ran before dlopen and threads started afterwards use
+ * static TLS that libc keeps in reserve: at most 64 bytes. Threads that ran before dlopen and threads started afterwards use
  * its malloc and free; dlclose comes while they still live, with blocks of theirs alive. The threads then
  * end, which calls whatever the library registered for that: closing must not have pulled it away. Then it
  * is opened and closed again and again.
  */
 #define TEST_ANY_MALLOC
 #include "lifecycle.h"
+#include <link.h>
 
-enum { THREADS = 4, ROUNDS = 20, BLOCKS = 200 };
+enum { THREADS = 4, ROUNDS = 20, BLOCKS = 200, TLS_BYTES = 64 };
 
 typedef void *(*malloc_function)(size_t);
 typedef void (*free_function)(void *);
@@ -19,6 +20,18 @@ static const char *library;
 static malloc_function late_malloc;
 static free_function late_free;
 static pthread_barrier_t opened, used, closed;
+
+static int measure_tls(struct dl_phdr_info *object, size_t size, void *found)
+{
+    (void)size;
+    if (strcmp(object->dlpi_name, library) != 0)
+        return 0;
+    *(bool *)found = true;
+    for (int i = 0; i < object->dlpi_phnum; i++)
+        if (object->dlpi_phdr[i].p_type == PT_TLS)
+            CHECK(object->dlpi_phdr[i].p_memsz <= TLS_BYTES);
+    return 1;
+}
 
 static void *open_library(int flags)
 {
@@ -77,6 +90,9 @@ int main(void)
     for (uintptr_t i = 0; i < THREADS; i++)
         threads[i] = start_thread(body, (void *)(i + 1));
     void *handle = open_library(RTLD_NOW | RTLD_LOCAL);
+    bool found = false;
+    dl_iterate_phdr(measure_tls, &found);
+    CHECK(found);
     pthread_barrier_wait(&opened);
     for (uintptr_t i = THREADS; i < 2 * THREADS; i++)
         threads[i] = start_thread(body, (void *)(i + 1));
