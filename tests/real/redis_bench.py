@@ -37,7 +37,6 @@ class Server:
         self.log = os.path.join(directory, "log")
         options = ["--port", "0", "--unixsocket", self.socket, "--dir", directory, "--save", "", "--logfile", self.log]
         options += ["--enable-debug-command", "yes", "--daemonize", "no", "--activedefrag", "no"]
-        options += ["--io-threads", "2", "--io-threads-do-reads", "yes"]
         self.errors = open(os.path.join(directory, "errors"), "wb")
         self.process = session.start(
             [need("redis-server"), *options],

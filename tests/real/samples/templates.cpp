@@ -1,11 +1,10 @@
-// Much for a compiler to allocate: containers, algorithms, regular expressions, and templates that nest deeply.
+// Much for a compiler to allocate: containers, algorithms, and templates that nest deeply.
 #include <algorithm>
 #include <array>
 #include <functional>
 #include <map>
 #include <memory>
 #include <numeric>
-#include <regex>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -57,16 +56,15 @@ template <std::size_t N> std::size_t visit(std::size_t from) {
 }
 
 int main(int argc, char **argv) {
-    std::regex pattern("([a-z]+)-([0-9]{1,3})(_x)?");
-    std::vector<std::function<std::size_t(std::size_t)>> steps = {visit<24>, visit<21>};
-    Nested<7>::Type nested;
-    std::size_t sum = Nested<7>::weigh(nested) + static_cast<std::size_t>(argc);
+    std::vector<std::function<std::size_t(std::size_t)>> steps = {visit<48>, visit<45>};
+    Nested<10>::Type nested;
+    std::size_t sum = Nested<10>::weigh(nested) + static_cast<std::size_t>(argc);
     for (const auto &step : steps)
         sum = step(sum);
     std::vector<std::string> words(argv, argv + argc);
     std::sort(words.begin(), words.end(), std::greater<>());
-    sum += static_cast<std::size_t>(std::count_if(words.begin(), words.end(), [&](const std::string &word) {
-        return std::regex_match(word, pattern);
+    sum += static_cast<std::size_t>(std::count_if(words.begin(), words.end(), [](const std::string &word) {
+        return word.find('-') != std::string::npos;
     }));
     return static_cast<int>(sum & 127);
 }
