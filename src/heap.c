@@ -3,6 +3,8 @@
 #include "lock.h"
 #include "metadata.h"
 
+#include <string.h>
+
 enum {
     ARRAY_WORDS = 32,
     NO_BIN = 0xff,
@@ -211,10 +213,10 @@ static bool heap_make_magazines(struct heap *heap, unsigned class) {
     return true;
 }
 
-static void heap_swap(struct heap_class *mine) {
-    void **array = mine->array;
-    mine->array = mine->spare;
-    mine->spare = array;
+/* Half a magazine, which is what moves between the array and the spare: whichever way the program goes on, it
+ * takes that many more calls before anything moves again. */
+static unsigned heap_half(unsigned class) {
+    return (sizeclass_table[class].magazine + 1u) / 2;
 }
 
 void *heap_refill(struct heap *heap, unsigned class) {
@@ -225,11 +227,12 @@ void *heap_refill(struct heap *heap, unsigned class) {
     if (has(verify_free) || !heap_make_magazines(heap, class))
         return heap_gather(heap, class, blocks, 1) ? blocks[0] : NULL;
     ASSERT(P1, mine->array[sentinel] == NULL);
-    if (mine->spare_full) {
-        heap_swap(mine);
-        mine->spare_full = false;
-        heap->top[class] = (unsigned char *)&mine->array[ARRAY_WORDS - 2];
-        return mine->array[ARRAY_WORDS - 1];
+    if (mine->spare_count) {
+        unsigned half = heap_half(class), count = mine->spare_count < half ? mine->spare_count : half;
+        mine->spare_count = (uint8_t)(mine->spare_count - count);
+        memcpy(&mine->array[sentinel + 1], &mine->spare[mine->spare_count], count * sizeof(void *));
+        heap->top[class] = (unsigned char *)&mine->array[sentinel + count - 1];
+        return mine->array[sentinel + count];
     }
     unsigned want = mine->refill ? mine->refill : heaps.prewarm < largest ? heaps.prewarm : largest;
     if (want < 1)
@@ -265,21 +268,30 @@ static void heap_flush(struct heap *heap, unsigned class, void *const *blocks, u
         heap_settle(mine, last);
 }
 
+/* The older half of a full magazine goes to the spare; what the spare has no room for goes to the slabs. */
+static void heap_make_room(struct heap *heap, unsigned class) {
+    struct heap_class *mine = &heap->class[class];
+    unsigned half = heap_half(class), rest = sizeclass_table[class].magazine - half;
+    void **first = &mine->array[heap_sentinel(class) + 1];
+    if (mine->spare_count + half > 2 * half) {
+        heap_flush(heap, class, mine->spare, mine->spare_count);
+        mine->spare_count = 0;
+    }
+    memcpy(&mine->spare[mine->spare_count], first, half * sizeof(void *));
+    mine->spare_count = (uint8_t)(mine->spare_count + half);
+    memmove(first, first + half, rest * sizeof(void *));
+    mine->refill = (uint8_t)half;
+    heap->top[class] = (unsigned char *)(first + rest - 1);
+}
+
 void heap_push_full(struct heap *heap, unsigned class, void *block) {
     struct heap_class *mine = &heap->class[class];
-    unsigned sentinel = heap_sentinel(class);
     if (!heap_make_magazines(heap, class)) {
         heap_flush(heap, class, &block, 1);
         return;
     }
-    unsigned char *full = (unsigned char *)&mine->array[ARRAY_WORDS - 1];
-    if (heap->top[class] == full) {
-        if (mine->spare_full)
-            heap_flush(heap, class, &mine->spare[sentinel + 1], sizeclass_table[class].magazine);
-        heap_swap(mine);
-        mine->spare_full = true;
-        heap->top[class] = (unsigned char *)&mine->array[sentinel];
-    }
+    if (heap->top[class] == (unsigned char *)&mine->array[ARRAY_WORDS - 1])
+        heap_make_room(heap, class);
     heap->top[class] += sizeof(void *);
     *(void **)heap->top[class] = block;
 }
@@ -306,9 +318,8 @@ static void heap_drain_class(struct heap *heap, unsigned class) {
     unsigned count = (unsigned)((void **)heap->top[class] - &mine->array[sentinel]);
     heap_flush(heap, class, &mine->array[sentinel + 1], count);
     heap->top[class] = (unsigned char *)&mine->array[sentinel];
-    if (mine->spare_full)
-        heap_flush(heap, class, &mine->spare[sentinel + 1], sizeclass_table[class].magazine);
-    mine->spare_full = false;
+    heap_flush(heap, class, mine->spare, mine->spare_count);
+    mine->spare_count = 0;
     mine->refill = 0;
 }
 

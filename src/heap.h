@@ -7,14 +7,15 @@
  *     array   | NULL | p | p | p |   |   | ...      one word each, 32 words
  *                              ^ top                a full one ends at byte 248
  *
- * Behind it stands a second array (the spare), full or empty; the two change places before anything is
- * refilled or flushed, so that a program that swings around an edge pays nothing. Then come the heap's slabs,
- * filed by how full they are. Refill takes from the fullest, so that sparse slabs drain and go home.
+ * Behind it stands a second array (the spare). Half a magazine moves between the two before anything is
+ * refilled or flushed, so that a program that swings around an edge pays nothing (docs/experiments). Then come
+ * the heap's slabs, filed by how full they are. Refill takes from the fullest, so that sparse slabs drain and
+ * go home.
  *
  * P1  a magazine's sentinel is NULL, and all words from it to the top are blocks of its class
  * P2  a slab is in the bin of its fill, exactly if it has free bits
  * P3  only the heap's thread works on it; an idle heap is worked on under the heaps' lock
- * P4  a heap that nobody uses has no block in a magazine
+ * P4  a heap that nobody uses has no block in a magazine or a spare
  * P5  heaps are never unmapped: a slab's owner can always be reached
  *
  * refill and flush touch at most one magazine's worth of slab records.
@@ -32,8 +33,9 @@ struct heap_class {
     struct slab *carving;        /* the slab whose fresh blocks are handed out */
     struct slab *empty;          /* one slab without a block in use is kept */
     struct slab *bin[HEAP_BINS]; /* slabs with free bits, the fullest in bin 0 */
-    bool spare_full;
-    uint8_t refill; /* blocks that the next refill brings: doubles up to a magazine */
+    uint8_t spare_count;         /* blocks in the spare, from its first word on */
+    uint8_t
+        refill; /* blocks that the next refill brings: doubles up to a magazine, halves when one is full */
 };
 
 struct heap {
