@@ -66,19 +66,26 @@ static void heap_file(struct heap_class *class, struct slab *slab) {
     class->bin[bin] = slab;
 }
 
-/* After blocks came back to a slab: files it, and lets it go if nothing of it is in use. One empty slab a
- * class stays, so that a program that swings around an edge does not map and purge. */
-static void heap_settle(struct heap_class *class, struct slab *slab) {
-    if (!slab_is_empty(slab) || !class->empty || class->empty == slab) {
-        if (slab_is_empty(slab))
-            class->empty = slab;
-        heap_file(class, slab);
-        return;
-    }
+static void heap_let_go(struct heap_class *class, struct slab *slab) {
     heap_unlink(class, slab);
     if (class->carving == slab)
         class->carving = NULL;
+    if (class->empty == slab)
+        class->empty = NULL;
     slab_delete(slab);
+}
+
+/* After blocks came back to a slab: files it, and lets it go if nothing of it is in use. One empty slab a
+ * class stays, so that a program that swings around an edge does not map and purge. */
+static void heap_settle(struct heap_class *class, struct slab *slab) {
+    bool another = class->empty && class->empty != slab;
+    if (slab_is_empty(slab) && another && !remote_is_on_its_way(slab)) {
+        heap_let_go(class, slab);
+        return;
+    }
+    if (slab_is_empty(slab))
+        class->empty = slab;
+    heap_file(class, slab);
 }
 
 /* ---- what others freed ---- */
@@ -329,13 +336,8 @@ void heap_drain(struct heap *heap) {
     heap_collect(heap);
     for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
         struct slab *empty = heap->class[class].empty;
-        if (!empty || !slab_is_empty(empty))
-            continue;
-        heap->class[class].empty = NULL;
-        heap_unlink(&heap->class[class], empty);
-        if (heap->class[class].carving == empty)
-            heap->class[class].carving = NULL;
-        slab_delete(empty);
+        if (empty && slab_is_empty(empty) && !remote_is_on_its_way(empty))
+            heap_let_go(&heap->class[class], empty);
     }
 }
 

@@ -52,6 +52,10 @@ void remote_collect(struct slab *slab) {
     }
 }
 
+bool remote_is_on_its_way(const struct slab *slab) {
+    return __atomic_load_n(&slab->remote_summary, __ATOMIC_ACQUIRE) != 0;
+}
+
 bool remote_is_waiting(const struct slab *slab, uint32_t number) {
     uint64_t bits = __atomic_load_n(&slab->bits[slab->words + number / 64], __ATOMIC_ACQUIRE);
     return bits >> number % 64 & 1;

@@ -42,6 +42,10 @@ void remote_collect(struct slab *slab);
  * block, for verified calls. */
 bool remote_is_freed(const struct slab *slab, uint32_t number);
 
+/* True while the slab is in an inbox, or on its way to one: it must not be deleted. A correct program has all
+ * blocks of an empty slab collected; one that frees a block twice may not. */
+bool remote_is_on_its_way(const struct slab *slab);
+
 /* True when `block` waits in the record of its slab to be collected. For verified frees. */
 bool remote_is_waiting(const struct slab *slab, uint32_t number);
 
