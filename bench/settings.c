@@ -1,8 +1,8 @@
 // The command line and the environment of a run, checked.
 #define _GNU_SOURCE
 #include "driver.h"
+#include "numbers.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,35 +29,17 @@ void workload_list(void) {
         fprintf(stderr, "  %-18s %s\n", workloads[i].name, workloads[i].sentence);
 }
 
-static bool number_read(const char *what, const char *text, uint64_t lowest, uint64_t highest,
-                        uint64_t *number) {
-    char *end = NULL;
-    errno = 0;
-    unsigned long long value = strtoull(text, &end, 10);
-    bool digits = text[0] >= '0' && text[0] <= '9' && *end == '\0';
-    if (!digits || errno != 0 || value < lowest || value > highest) {
-        fprintf(stderr, "bench: %s must be a whole number from %llu to %llu, not '%s'\n", what,
-                (unsigned long long)lowest, (unsigned long long)highest, text);
-        return false;
-    }
-    *number = value;
-    return true;
-}
-
-static bool environment_number(const char *name, uint64_t lowest, uint64_t highest, uint64_t *number) {
-    const char *text = getenv(name);
-    return !text || !*text || number_read(name, text, lowest, highest, number);
-}
-
 static bool environment_read(struct settings *settings) {
-    uint64_t threads = 1, empty = 0, rss = 0;
-    if (!environment_number("HAKMEM_BENCH_EPOCH_ITERS", 0, UINT64_MAX / 2, &settings->epoch_iterations) ||
-        !environment_number("BENCH_THREADS", 1, MOST_THREADS, &threads) ||
-        !environment_number("BENCH_EMPTY", 0, 1, &empty) || !environment_number("BENCH_RSS", 0, 1, &rss))
+    uint64_t threads = 1, empty = 0, rss = 0, gate = 0;
+    if (!number_environment("HAKMEM_BENCH_EPOCH_ITERS", 0, UINT64_MAX / 2, &settings->epoch_iterations) ||
+        !number_environment("BENCH_THREADS", 1, MOST_THREADS, &threads) ||
+        !number_environment("BENCH_EMPTY", 0, 1, &empty) || !number_environment("BENCH_RSS", 0, 1, &rss) ||
+        !number_environment("BENCH_GATE", 0, 1, &gate))
         return false;
     settings->threads = (unsigned)threads;
     settings->empty = empty;
     settings->report_peak = rss;
+    settings->gated = gate;
 
     const char *name = getenv("BENCH_WORKLOAD");
     settings->workload = workload_find(name && *name ? name : "mixed");
@@ -73,7 +55,7 @@ static void usage(const char *program) {
     fprintf(stderr,
             "usage: %s [ITERS [WS [SEED]]]      (defaults 20000000 400 1)\n"
             "environment: HAKMEM_BENCH_EPOCH_ITERS=N BENCH_THREADS=N BENCH_EMPTY=1 BENCH_RSS=1 "
-            "BENCH_WORKLOAD=...\n",
+            "BENCH_GATE=1 BENCH_WORKLOAD=...\n",
             program);
     workload_list();
 }
