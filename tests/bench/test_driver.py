@@ -1,9 +1,11 @@
 """The benchmark driver of the tested variant: its lines, its epochs, its workloads, and what it says to bad input."""
 
+import os
 import re
+import subprocess
 import unittest
 
-from support import DRIVER, ROOT, main, run
+from support import DRIVER, ROOT, SECONDS, main, run
 
 THROUGHPUT = r"Throughput = (\d+) ops/s \[iter=(\d+) ws=(\d+)\] time=(\d+\.\d{3})s"
 EPOCH = r"\[EPOCH\] (\d+) " + THROUGHPUT + r" rss_kb=(\d+)"
@@ -32,6 +34,14 @@ class Lines(unittest.TestCase):
         self.assertEqual([epoch.group(1, 3) for epoch in epochs], [("0", "10000"), ("1", "10000"), ("2", "5000")])
         self.assertTrue(all(int(epoch.group(6)) > 0 for epoch in epochs), done.stdout)
         self.assertIn("[iter=25000 ws=300]", lines[-1])
+
+    def test_a_gated_run_takes_a_byte_for_each_epoch_and_ends_with_its_input(self):
+        environment = {"PATH": os.environ["PATH"], "BENCH_GATE": "1", "HAKMEM_BENCH_EPOCH_ITERS": "1000"}
+        command = [DRIVER, "90000", "50"]
+        done = subprocess.run(command, env=environment, input="..", capture_output=True, text=True, timeout=SECONDS)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(done.stdout.count("[EPOCH]"), 2)
+        self.assertIn("[iter=2000 ws=50]", done.stdout.splitlines()[-1])
 
     def test_peak_rss_goes_to_stderr_and_is_the_drivers_own(self):
         done = run([DRIVER, 20000, 400], BENCH_RSS=1)
@@ -90,6 +100,7 @@ class BadInput(unittest.TestCase):
         self.refused("10", BENCH_THREADS="many")
         self.refused("10", BENCH_EMPTY="yes")
         self.refused("10", BENCH_RSS="2")
+        self.refused("10", BENCH_GATE="-1")
         self.refused("10", HAKMEM_BENCH_EPOCH_ITERS="-1")
 
 
