@@ -43,8 +43,8 @@ NOINLINE void *alloc_miss(size_t size, unsigned class) {
         return alloc_first(size, class);
     void *block = heap_refill(heap, class);
     if (UNLIKELY(block == NULL)) {
-        if (purge_for_space() > 0)
-            block = heap_refill(heap, class);
+        purge_for_space(); /* also takes blocks out of magazines: whatever it returns, it may have helped */
+        block = heap_refill(heap, class);
         if (!block)
             return alloc_fail();
     }
@@ -56,8 +56,10 @@ static void *alloc_large_aligned(size_t size, size_t alignment, bool *zeroed) {
     if (size > PTRDIFF_MAX)
         return alloc_fail(); /* before anything is given back in vain */
     void *block = large_new(size, alignment, zeroed);
-    if (!block && purge_for_space() > 0)
+    if (!block) {
+        purge_for_space();
         block = large_new(size, alignment, zeroed);
+    }
     if (!block)
         return alloc_fail();
     if (heap_current != &heap_none)
