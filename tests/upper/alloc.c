@@ -1,0 +1,330 @@
+/* Unit tests of alloc, with all rooms below it and the real kernel, which may refuse. */
+#include "alloc.h"
+
+#include "large.h"
+#include "lifecycle.h"
+#include "purge.h"
+
+#include "kernel.h"
+#include "unit/unit.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { KEPT_ERRNO = 123 };
+
+static const size_t sizes[] = {
+    1,     16,     100,     1000,          4096,        30000,      32 * 1024, 32 * 1024 + 1,
+    70000, 500000, 1 << 20, (1 << 20) + 1, 3 * 1000000, 9 * 1000000};
+
+static void fill(unsigned char *block, size_t bytes, unsigned seed) {
+    for (size_t i = 0; i < bytes; i++)
+        block[i] = (unsigned char)(seed + i * 7 + i / 251);
+}
+
+static void check_filled(const unsigned char *block, size_t bytes, unsigned seed) {
+    for (size_t i = 0; i < bytes; i++)
+        if (block[i] != (unsigned char)(seed + i * 7 + i / 251))
+            fail_msg("byte %zu of %zu changed", i, bytes);
+}
+
+static void alloc_P2_success_and_free_keep_errno(void **state) {
+    (void)state;
+    errno = KEPT_ERRNO; /* the first call of the process is one of these */
+    for (size_t i = 0; i < ARRAY_LENGTH(sizes); i++) {
+        void *block = alloc_malloc(sizes[i]), *zeros = alloc_calloc(1, sizes[i]);
+        void *aligned = alloc_aligned(4096, sizes[i]);
+        assert_true(block && zeros && aligned);
+        block = alloc_realloc(block, 2 * sizes[i]);
+        zeros = alloc_realloc(zeros, sizes[i] / 3 + 1);
+        assert_true(block && zeros);
+        assert_true(alloc_usable_size(block) >= 2 * sizes[i]);
+        alloc_free(block);
+        alloc_free(zeros);
+        alloc_free(aligned);
+        assert_null(alloc_realloc(alloc_malloc(sizes[i]), 0));
+    }
+    alloc_free(NULL);
+    kernel.unmap.refuse = kernel.advise.refuse = ALWAYS;
+    alloc_free(alloc_malloc(200 * MIB));
+    purge_all();
+    assert_int_equal(errno, KEPT_ERRNO);
+}
+
+static void check_refused(void *block) {
+    assert_null(block);
+    assert_int_equal(errno, ENOMEM);
+    errno = 0;
+}
+
+static void alloc_P3_sizes_that_no_system_has(void **state) {
+    (void)state;
+    static const size_t huge[] = {SIZE_MAX, SIZE_MAX - 15, SIZE_MAX / 2 + 1, PTRDIFF_MAX, (size_t)1 << 60};
+    for (size_t i = 0; i < ARRAY_LENGTH(huge); i++) {
+        check_refused(alloc_malloc(huge[i]));
+        check_refused(alloc_calloc(1, huge[i]));
+        check_refused(alloc_calloc(huge[i], 3));
+        check_refused(alloc_calloc(huge[i] / 2, 4));
+        check_refused(alloc_aligned(16, huge[i]));
+        check_refused(alloc_aligned((size_t)1 << 62, 1));
+        check_refused(alloc_realloc(NULL, huge[i]));
+        for (size_t j = 0; j < ARRAY_LENGTH(sizes); j++) {
+            unsigned char *block = alloc_malloc(sizes[j]);
+            fill(block, sizes[j], 5);
+            check_refused(alloc_realloc(block, huge[i]));
+            check_filled(block, sizes[j], 5);
+            alloc_free(block);
+        }
+    }
+}
+
+static void alloc_P3_a_kernel_without_memory(void **state) {
+    (void)state;
+    unsigned char *small = alloc_malloc(100), *large = alloc_malloc(3 * MIB);
+    fill(small, 100, 1);
+    fill(large, 3 * MIB, 2);
+    kernel.map.refuse = kernel.remap.refuse = ALWAYS;
+    check_refused(alloc_malloc(64 * MIB));
+    check_refused(alloc_calloc(8, 8 * MIB));
+    check_refused(alloc_aligned(MIB, 64 * MIB));
+    check_refused(alloc_realloc(small, 64 * MIB));
+    check_refused(alloc_realloc(large, 64 * MIB));
+    check_filled(small, 100, 1);
+    check_filled(large, 3 * MIB, 2);
+    kernel_reset(state);
+    alloc_free(small);
+    alloc_free(large);
+    alloc_free(alloc_malloc(64 * MIB));
+}
+
+static void alloc_P4_alignment(void **state) {
+    (void)state;
+    for (size_t size = 0; size <= 40000; size += size < 300 ? 1 : 333) {
+        void *block = alloc_malloc(size);
+        assert_non_null(block);
+        assert_int_equal((uintptr_t)block % 16, 0);
+        alloc_free(block);
+    }
+    for (size_t size = 16; size <= 64 * KIB; size *= 2) {
+        void *blocks[40];
+        for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++) {
+            blocks[i] = alloc_malloc(size);
+            assert_int_equal((uintptr_t)blocks[i] % size, 0);
+        }
+        for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
+            alloc_free(blocks[i]);
+    }
+    for (size_t alignment = 1; alignment <= 8 * MIB; alignment *= 2)
+        for (size_t i = 0; i < ARRAY_LENGTH(sizes); i++) {
+            unsigned char *block = alloc_aligned(alignment, sizes[i]);
+            assert_non_null(block);
+            assert_int_equal((uintptr_t)block % alignment, 0);
+            assert_true(alloc_usable_size(block) >= sizes[i]);
+            block[0] = block[sizes[i] - 1] = 1;
+            alloc_free(block);
+        }
+}
+
+static void alloc_P1_a_hit_does_not_touch_the_block(void **state) {
+    (void)state;
+    if (has(verify_free))
+        skip();
+    enum { BYTES = 32 * 1024 };
+    void *block = alloc_malloc(BYTES);
+    alloc_free(block);
+    assert_ptr_equal(alloc_malloc(BYTES), block);
+    assert_int_equal(mprotect(block, BYTES, PROT_NONE), 0);
+    alloc_free(block);
+    void *again = alloc_malloc(BYTES);
+    assert_int_equal(mprotect(block, BYTES, PROT_READ | PROT_WRITE), 0);
+    assert_ptr_equal(again, block);
+    alloc_free(again);
+}
+
+static void realloc_from_to(size_t from, size_t to, unsigned seed) {
+    size_t kept = from < to ? from : to;
+    unsigned char *block = alloc_malloc(from);
+    assert_non_null(block);
+    fill(block, from, seed);
+    block = alloc_realloc(block, to);
+    assert_non_null(block);
+    check_filled(block, kept, seed);
+    size_t usable = alloc_usable_size(block);
+    assert_true(usable >= to);
+    assert_true(usable / 2 <= to || usable <= 128 * KIB); /* shrinks where that saves memory */
+    block[to - 1] = 1;
+    alloc_free(block);
+}
+
+static void alloc_realloc_between_all_kinds(void **state) {
+    (void)state;
+    for (unsigned refused = 0; refused < 2; refused++) {
+        kernel.remap.refuse = refused ? ALWAYS : 0;
+        for (size_t from = 0; from < ARRAY_LENGTH(sizes); from++)
+            for (size_t to = 0; to < ARRAY_LENGTH(sizes); to++)
+                realloc_from_to(sizes[from], sizes[to], (unsigned)(from * 16 + to));
+    }
+}
+
+static void alloc_realloc_step_by_step(void **state) {
+    (void)state;
+    size_t size = 1;
+    unsigned char *block = alloc_realloc(NULL, size);
+    fill(block, size, 9);
+    for (size_t next = 2; next < 6 * MIB; next += next / 3 + 1) {
+        block = alloc_realloc(block, next);
+        assert_non_null(block);
+        check_filled(block, size, 9);
+        fill(block, next, 9);
+        size = next;
+    }
+    alloc_free(block);
+}
+
+static void alloc_calloc_clears_used_memory(void **state) {
+    (void)state;
+    for (int round = 0; round < 3; round++)
+        for (size_t i = 0; i < ARRAY_LENGTH(sizes); i++) {
+            unsigned char *blocks[3];
+            for (int j = 0; j < 3; j++) {
+                blocks[j] = alloc_calloc(1, sizes[i]);
+                assert_non_null(blocks[j]);
+                for (size_t at = 0; at < sizes[i]; at++)
+                    if (blocks[j][at] != 0)
+                        fail_msg("byte %zu of %zu is %d", at, sizes[i], blocks[j][at]);
+            }
+            for (int j = 0; j < 3; j++) {
+                memset(blocks[j], 0xff, alloc_usable_size(blocks[j]));
+                alloc_free(blocks[j]);
+            }
+            if (round == 1)
+                purge_all();
+        }
+}
+
+static void alloc_refuses_what_is_not_ours(void **state) {
+    (void)state;
+    if (has(verify_free))
+        skip();
+    static char foreign[200000];
+    unsigned char *run = alloc_malloc(300 * KIB);
+    errno = KEPT_ERRNO;
+    alloc_free(foreign);
+    alloc_free(foreign + 70000);
+    alloc_free(run + 100 * KIB);
+    alloc_free(run + 8);
+    assert_int_equal(errno, KEPT_ERRNO);
+    assert_int_equal(alloc_usable_size(foreign), 0);
+    assert_int_equal(alloc_usable_size(NULL), 0);
+    assert_int_equal(alloc_usable_size(run + 100 * KIB), 0);
+    check_refused(alloc_realloc(foreign, 10));
+    check_refused(alloc_realloc(run + 100 * KIB, 10));
+    assert_true(alloc_usable_size(run) >= 300 * KIB);
+    alloc_free(run);
+    alloc_free(run);
+}
+
+/* Free blocks in magazines and kept slabs are found before memory is refused, whether the kernel takes advice
+ * or not. */
+static void alloc_uses_all_there_is_before_it_refuses(void **state) {
+    (void)state;
+    for (int way = 0; way < 2; way++) {
+        void *freed[24], *list = NULL;
+        for (unsigned i = 0; i < ARRAY_LENGTH(freed); i++)
+            freed[i] = alloc_malloc(32 * 1024);
+        for (unsigned i = 0; i < ARRAY_LENGTH(freed); i++)
+            alloc_free(freed[i]);
+        superslab_configure(false, way == 0, false);
+        kernel.map.refuse = kernel.unmap.refuse = ALWAYS;
+        for (void **block; (block = alloc_malloc(28000)) != NULL; list = block)
+            *block = list;
+        assert_true(superslab_free_bytes() < 4 * (size_t)UNIT_SIZE);
+        for (void *next; list; list = next) {
+            next = *(void **)list;
+            alloc_free(list);
+        }
+        kernel_reset(state);
+    }
+    superslab_configure(false, true, false);
+}
+
+static pthread_key_t late_key;
+static unsigned ended_rounds;
+
+static void allocate_late(void *value) {
+    for (size_t i = 0; i < ARRAY_LENGTH(sizes); i++) {
+        unsigned char *block = alloc_malloc(sizes[i]);
+        assert_non_null(block);
+        fill(block, sizes[i], 3);
+        block = alloc_realloc(block, sizes[i] + 100);
+        check_filled(block, sizes[i], 3);
+        alloc_free(block);
+        alloc_free(alloc_aligned(1024, sizes[i]));
+    }
+    if (lifecycle_ended()) {
+        ended_rounds++;
+        assert_ptr_equal(heap_current, &heap_none);
+    }
+    pthread_setspecific(late_key, value);
+}
+
+static void *exit_late(void *block) {
+    pthread_setspecific(late_key, &late_key);
+    alloc_free(block);
+    return alloc_malloc(50);
+}
+
+static void alloc_borrows_a_heap_after_the_thread_has_ended(void **state) {
+    (void)state;
+    pthread_t thread;
+    void *left;
+    alloc_free(alloc_malloc(1)); /* the room's key comes before ours */
+    assert_int_equal(pthread_key_create(&late_key, allocate_late), 0);
+    assert_int_equal(pthread_create(&thread, NULL, exit_late, alloc_malloc(50)), 0);
+    assert_int_equal(pthread_join(thread, &left), 0);
+    pthread_key_delete(late_key);
+    assert_true(ended_rounds >= 1);
+    alloc_free(left);
+}
+
+static void *free_all(void *blocks) {
+    for (unsigned i = 0; i < 5000; i++)
+        alloc_free(((void **)blocks)[i]);
+    return NULL;
+}
+
+static void alloc_blocks_freed_elsewhere_come_back(void **state) {
+    (void)state;
+    static void *blocks[5000];
+    size_t mapped = 0;
+    for (int round = 0; round < 12; round++) {
+        pthread_t thread;
+        for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
+            blocks[i] = alloc_malloc(200);
+        assert_int_equal(pthread_create(&thread, NULL, free_all, blocks), 0);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        if (round == 1)
+            mapped = superslab_mapped_bytes() - superslab_free_bytes();
+    }
+    assert_true(superslab_mapped_bytes() - superslab_free_bytes() <= mapped + 4 * MIB);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(alloc_P2_success_and_free_keep_errno, kernel_reset),
+        cmocka_unit_test_setup(alloc_P3_sizes_that_no_system_has, kernel_reset),
+        cmocka_unit_test_setup(alloc_P3_a_kernel_without_memory, kernel_reset),
+        cmocka_unit_test_setup(alloc_P4_alignment, kernel_reset),
+        cmocka_unit_test_setup(alloc_P1_a_hit_does_not_touch_the_block, kernel_reset),
+        cmocka_unit_test_setup(alloc_realloc_between_all_kinds, kernel_reset),
+        cmocka_unit_test_setup(alloc_realloc_step_by_step, kernel_reset),
+        cmocka_unit_test_setup(alloc_calloc_clears_used_memory, kernel_reset),
+        cmocka_unit_test_setup(alloc_refuses_what_is_not_ours, kernel_reset),
+        cmocka_unit_test_setup(alloc_uses_all_there_is_before_it_refuses, kernel_reset),
+        cmocka_unit_test_setup(alloc_borrows_a_heap_after_the_thread_has_ended, kernel_reset),
+        cmocka_unit_test_setup(alloc_blocks_freed_elsewhere_come_back, kernel_reset),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,462 @@
+/* Unit tests of heap: several heaps in one thread, on the real rooms below, walked from end to end. The room's
+ * .c is included for its bins. */
+#include "../../src/heap.c"
+
+#include "kernel.h"
+#include "random.h"
+#include "unit/unit.h"
+
+#include <string.h>
+
+enum { LIVE = 6000, SLABS = 2000, HEAPS_TESTED = 3 };
+
+static struct {
+    struct heap *heap; /* that it came from: only a hint, slabs move */
+    void *block;
+    unsigned class;
+} live[LIVE];
+
+static unsigned live_count;
+
+/* What a walk finds in the hands of one slab. */
+static struct {
+    struct slab *slab;
+    unsigned out; /* blocks in the program's hands or in a magazine */
+} seen[SLABS];
+
+static unsigned seen_count;
+
+static void see(struct slab *slab, unsigned out) {
+    unsigned i = 0;
+    while (i < seen_count && seen[i].slab != slab)
+        i++;
+    if (i == seen_count) {
+        assert_true(seen_count < SLABS);
+        seen[seen_count].slab = slab;
+        seen[seen_count++].out = 0;
+    }
+    seen[i].out += out;
+}
+
+static void see_block(void *block, unsigned class) {
+    struct slab *slab = pagemap_record(block);
+    assert_non_null(slab);
+    assert_int_equal(slab->class, class);
+    uint32_t number = slab_block_number(slab, block);
+    assert_true(number < slab->carved);
+    assert_int_equal(slab->bits[number / 64] >> number % 64 & 1, 0);
+    see(slab, 1);
+}
+
+static void walk_magazines(struct heap *heap, unsigned class) {
+    struct heap_class *mine = &heap->class[class];
+    unsigned sentinel = heap_sentinel(class);
+    if (!mine->array) {
+        assert_ptr_equal(heap->top[class], NOTHING);
+        return;
+    }
+    void **top = (void **)heap->top[class];
+    assert_true(top >= &mine->array[sentinel] && top < &mine->array[ARRAY_WORDS]);
+    assert_null(mine->array[sentinel]);
+    for (void **at = &mine->array[sentinel + 1]; at <= top; at++) {
+        see_block(*at, class);
+        assert_int_equal(pagemap_tag(*at), heap->tag | class);
+    }
+    for (unsigned i = 0; i < mine->spare_count; i++)
+        see_block(mine->spare[i], class);
+}
+
+static void walk_bins(struct heap *heap, unsigned class) {
+    struct heap_class *mine = &heap->class[class];
+    bool empty_seen = false;
+    for (unsigned bin = 0; bin < HEAP_BINS; bin++) {
+        struct slab *previous = NULL;
+        for (struct slab *slab = mine->bin[bin]; slab; previous = slab, slab = slab->next) {
+            assert_true(slab->free > 0);
+            assert_int_equal(slab->bin, bin);
+            assert_ptr_equal(slab->previous, previous);
+            assert_int_equal(slab->class, class);
+            assert_ptr_equal(slab->owner, &heap->inbox);
+            assert_int_equal(pagemap_tag(slab->start), heap->tag | class);
+            empty_seen |= slab == mine->empty;
+            see(slab, 0);
+        }
+    }
+    assert_true(!mine->empty || (empty_seen && slab_is_empty(mine->empty)));
+}
+
+static unsigned waiting(const struct slab *slab) {
+    unsigned bits = 0;
+    for (unsigned word = slab->words; word < 2u * slab->words; word++)
+        bits += bits_count(slab->bits[word]);
+    return bits;
+}
+
+/* Every block is in one place, and every slab in the bin of its fill. */
+static void walk(void) {
+    seen_count = 0;
+    for (struct heap *heap = heaps.all; heap; heap = heap->next)
+        for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
+            walk_magazines(heap, class);
+            walk_bins(heap, class);
+        }
+    for (unsigned i = 0; i < live_count; i++)
+        see_block(live[i].block, live[i].class);
+    for (unsigned i = 0; i < seen_count; i++) {
+        const struct slab *slab = seen[i].slab;
+        assert_int_equal(slab->bin, heap_bin_of(slab));
+        assert_int_equal(slab->carved, slab->free + seen[i].out + waiting(slab));
+    }
+}
+
+static void take_block(struct heap *heap, unsigned class) {
+    void **top = (void **)heap->top[class], *block = *top;
+    assert_true(live_count < LIVE);
+    if (block)
+        heap->top[class] -= sizeof(void *);
+    else
+        block = heap_refill(heap, class);
+    assert_non_null(block);
+    live[live_count].heap = heap;
+    live[live_count].block = block;
+    live[live_count++].class = class;
+}
+
+/* As alloc does: by the tag. */
+static void give_raw(struct heap *heap, unsigned class, void *block) {
+    unsigned char *top = heap->top[class];
+    if ((pagemap_tag(block) ^ heap->tag) != class) {
+        assert_int_equal(remote_free(pagemap_record(block), block), SLAB_OK);
+    } else if (base_step_full(&top)) {
+        heap_push_full(heap, class, block);
+    } else {
+        *(void **)top = block;
+        heap->top[class] = top;
+    }
+}
+
+static void give_block(struct heap *heap, unsigned which) {
+    give_raw(heap, live[which].class, live[which].block);
+    live[which] = live[--live_count];
+}
+
+static void give_all(struct heap *heap) {
+    while (live_count > 0)
+        give_block(heap, live_count - 1);
+}
+
+static int setup(void **state) {
+    heap_configure(8);
+    live_count = 0;
+    heap_drain_idle();
+    return kernel_reset(state);
+}
+
+static void check_idle(const struct heap *heap) {
+    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
+        const struct heap_class *mine = &heap->class[class];
+        assert_null(*(void **)heap->top[class]);
+        assert_int_equal(mine->spare_count, 0);
+        assert_null(mine->empty);
+    }
+}
+
+/* One of the heaps of the test goes and comes. */
+static struct heap *restart(struct heap *heap) {
+    heap_retire(heap);
+    assert_true(heap->idle);
+    check_idle(heap);
+    struct heap *again = heap_take();
+    assert_ptr_equal(again, heap); /* the last one to go */
+    assert_false(heap->idle);
+    return again;
+}
+
+static void random_program(uint64_t seed, unsigned classes, bool come_and_go) {
+    struct heap *mine[HEAPS_TESTED];
+    for (int i = 0; i < HEAPS_TESTED; i++)
+        mine[i] = heap_take();
+    for (int step = 0; step < 40000; step++) {
+        struct heap *heap = mine[random_below(&seed, HEAPS_TESTED)];
+        bool grow = step / 4000 % 2 == 0;
+        if (live_count < LIVE && (live_count == 0 || random_below(&seed, 100) < (grow ? 60u : 40u)))
+            take_block(heap, random_below(&seed, classes));
+        else
+            give_block(heap, random_below(&seed, live_count));
+        if (step % 500 == 0)
+            walk();
+        if (come_and_go && step % 333 == 0)
+            restart(heap);
+        if (come_and_go && step % 5000 == 2500) {
+            heap_retire(mine[2]);
+            for (int i = 0; i < 100; i++)
+                take_block(mine[0], random_below(&seed, classes)); /* adopts */
+            walk();
+            mine[2] = heap_take();
+        }
+    }
+    give_all(mine[0]);
+    walk();
+    for (int i = 0; i < HEAPS_TESTED; i++)
+        heap_retire(mine[i]);
+    heap_drain_idle();
+    walk();
+}
+
+static void heap_P1_P2_random_program(void **state) {
+    (void)state;
+    random_program(1, 6, false);
+    random_program(2, SIZECLASS_COUNT, false);
+}
+
+static void heap_P3_P4_random_program_with_heaps_that_come_and_go(void **state) {
+    (void)state;
+    random_program(3, 6, true);
+    random_program(4, SIZECLASS_COUNT, true);
+}
+
+static void heap_everything_goes_home(void **state) {
+    (void)state;
+    struct heap *heap = heap_take();
+    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
+        for (int i = 0; i < 60; i++)
+            take_block(heap, class);
+    give_all(heap);
+    heap_drain(heap);
+    walk();
+    check_idle(heap);
+    assert_int_equal(seen_count, 0);
+    assert_int_equal(superslab_free_bytes(), superslab_mapped_bytes());
+    heap_retire(heap);
+}
+
+static void heap_keeps_one_empty_slab_a_class(void **state) {
+    (void)state;
+    struct heap *heap = heap_take();
+    const struct sizeclass *row = &sizeclass_table[60];
+    for (unsigned i = 0; i < 20u * row->blocks; i++)
+        take_block(heap, 60);
+    size_t used = superslab_mapped_bytes() - superslab_free_bytes();
+    assert_int_equal(used, 20 * (size_t)row->units * UNIT_SIZE);
+    give_all(heap);
+    walk();
+    unsigned empty = 0;
+    for (unsigned i = 0; i < seen_count; i++)
+        empty += slab_is_empty(seen[i].slab);
+    assert_int_equal(empty, 1);
+    assert_non_null(heap->class[60].empty);
+    heap_retire(heap);
+}
+
+static void heap_refill_takes_from_the_fullest(void **state) {
+    (void)state;
+    struct heap *heap = heap_take();
+    const unsigned class = 71, blocks = sizeclass_table[71].blocks;
+    for (unsigned i = 0; i < 3 * blocks; i++)
+        take_block(heap, class);
+    struct slab *slabs[3];
+    for (unsigned i = 0; i < 3; i++)
+        slabs[i] = pagemap_record(live[i * blocks].block);
+    static const unsigned freed_of[3] = {2, 6, 4};
+    for (unsigned i = 0; i < 3; i++)
+        for (unsigned block = 0; block < freed_of[i]; block++) {
+            void *freed = live[i * blocks + block].block;
+            heap_flush(heap, class, &freed, 1);
+            live[i * blocks + block].block = NULL;
+        }
+    assert_int_equal(slabs[0]->bin, 1);
+    assert_int_equal(slabs[2]->bin, 2);
+    assert_int_equal(slabs[1]->bin, 3);
+    void *gathered[6];
+    assert_int_equal(heap_gather(heap, class, gathered, 6), 6);
+    assert_int_equal(slabs[0]->free + slabs[2]->free, 0);
+    assert_int_equal(slabs[1]->free, 6);
+    for (unsigned i = 0; i < 6; i++)
+        heap_flush(heap, class, &gathered[i], 1);
+    for (unsigned i = 0; i < 3 * blocks; i++)
+        if (live[i].block)
+            heap_flush(heap, class, &live[i].block, 1);
+    live_count = 0;
+    heap_retire(heap);
+    walk();
+}
+
+static void heap_first_refill_is_prewarm_then_doubles(void **state) {
+    (void)state;
+    static const unsigned prewarms[] = {0, 1, 8, 31};
+    for (size_t i = 0; i < ARRAY_LENGTH(prewarms); i++) {
+        heap_configure(prewarms[i]);
+        struct heap *heap = heap_take();
+        unsigned want = prewarms[i] ? prewarms[i] : 1;
+        for (int round = 0; round < 7; round++) {
+            take_block(heap, 3);
+            void **sentinel = &heap->class[3].array[heap_sentinel(3)];
+            unsigned have = 1 + (unsigned)((void **)heap->top[3] - sentinel);
+            assert_int_equal(have, want);
+            while ((void **)heap->top[3] != sentinel)
+                take_block(heap, 3);
+            want = 2 * want < 31 ? 2 * want : 31;
+        }
+        give_all(heap);
+        heap_retire(heap);
+    }
+}
+
+static void heap_that_swings_around_an_edge_pays_nothing(void **state) {
+    (void)state;
+    struct heap *heap = heap_take();
+    for (int i = 0; i < 200; i++)
+        take_block(heap, 3);
+    for (int i = 0; i < 93; i++)
+        give_block(heap, live_count - 1);
+    uint64_t flushes = heap->flushes;
+    for (int round = 0; round < 100; round++) {
+        for (int i = 0; i < 20; i++)
+            take_block(heap, 3);
+        for (int i = 0; i < 20; i++)
+            give_block(heap, live_count - 1);
+    }
+    assert_true(heap->flushes <= flushes + 1);
+    walk();
+    give_all(heap);
+    heap_retire(heap);
+}
+
+static unsigned visited;
+
+static void visit(const struct heap *heap, void *data) {
+    visited++;
+    *(unsigned *)data += heap->idle;
+}
+
+static void heap_P5_heaps_are_used_again_and_never_lost(void **state) {
+    (void)state;
+    struct heap *first = heap_take(), *second = heap_take();
+    unsigned before = heaps.count, idle = 0;
+    assert_true(first->tag != second->tag && (first->tag & 0xff) == 0);
+    for (int i = 0; i < 100; i++) {
+        first = restart(first);
+        take_block(first, 5);
+    }
+    give_all(second);
+    heap_retire(second);
+    heap_retire(first);
+    assert_int_equal(heaps.count, before);
+    visited = 0;
+    heap_each(visit, &idle);
+    assert_int_equal(visited, heaps.count);
+    assert_int_equal(idle, heaps.idle_count);
+    assert_int_equal(idle, visited);
+}
+
+static void heap_adopts_slabs_of_idle_heaps(void **state) {
+    (void)state;
+    struct heap *gone = heap_take();
+    for (int i = 0; i < 10; i++)
+        take_block(gone, 10);
+    struct slab *slab = pagemap_record(live[0].block);
+    heap_retire(gone);
+    struct heap *other = heap_new(); /* not the one that went */
+    size_t free_bytes = superslab_free_bytes();
+    take_block(other, 10);
+    assert_ptr_equal(pagemap_record(live[10].block), slab);
+    assert_ptr_equal(slab->owner, &other->inbox);
+    assert_int_equal(superslab_free_bytes(), free_bytes);
+    walk();
+    give_all(other);
+    heap_retire(other);
+    heap_drain_idle();
+    assert_int_equal(pagemap_tag(slab->start), PAGEMAP_NONE);
+}
+
+static void heap_without_memory(void **state) {
+    (void)state;
+    struct heap *heap = heap_take();
+    superslab_unmap_free();
+    kernel.map.refuse = ALWAYS;
+    kernel.unmap.refuse = ALWAYS;
+    assert_null(heap_refill(heap, 20));
+    while (metadata_new(256)) /* none for magazines, either */
+        continue;
+    assert_null(heap_refill(heap, 21));
+    assert_null(heap_refill(heap, 71));
+    heap->class[71].refill = 0;
+    walk();
+    struct heap *many;
+    struct heap *taken = NULL;
+    while ((many = heap_take()) != NULL) {
+        many->next_idle = taken;
+        taken = many;
+    }
+    kernel_reset(state);
+    take_block(heap, 21);
+    give_all(heap);
+    for (; taken; taken = many) {
+        many = taken->next_idle;
+        heap_retire(taken);
+    }
+    heap_retire(heap);
+    walk();
+}
+
+static void heap_puts_verified_blocks_into_their_slab(void **state) {
+    (void)state;
+    struct heap *heap = heap_take();
+    void *blocks[3];
+    assert_int_equal(heap_gather(heap, 4, blocks, 3), 3);
+    struct slab *slab = pagemap_record(blocks[0]);
+    assert_int_equal(heap_put_verified(heap, slab, blocks[0]), SLAB_OK);
+    assert_int_equal(heap_put_verified(heap, slab, blocks[0]), SLAB_DOUBLE_FREE);
+    assert_int_equal(heap_put_verified(heap, slab, (char *)blocks[1] + 16), SLAB_INSIDE);
+    assert_int_equal(remote_free(slab, blocks[1]), SLAB_OK);
+    assert_int_equal(heap_put_verified(heap, slab, blocks[1]), SLAB_DOUBLE_FREE);
+    assert_int_equal(heap_put_verified(heap, slab, blocks[2]), SLAB_OK);
+    heap_drain(heap);
+    assert_int_equal(pagemap_tag(blocks[0]), PAGEMAP_NONE);
+    heap_retire(heap);
+    walk();
+}
+
+/* A block that two threads free: when its slab is empty it is still on its way to the owner, and must not be
+ * given to somebody else. */
+static void heap_deletes_no_slab_that_is_on_its_way(void **state) {
+    (void)state;
+    struct heap *heap = heap_take();
+    const unsigned class = 71, blocks = sizeclass_table[71].blocks;
+    for (unsigned i = 0; i < 2 * blocks; i++)
+        take_block(heap, class);
+    void *twice = live[blocks].block;
+    struct slab *slab = pagemap_record(twice);
+    assert_int_equal(remote_free(slab, twice), SLAB_OK);
+    while (live_count > 0) {
+        heap_flush(heap, class, &live[0].block, 1);
+        live[0] = live[live_count - 1];
+        live_count--;
+    }
+    assert_ptr_equal(pagemap_record(twice), slab);
+    assert_int_equal(slab->free, blocks);
+    heap_drain(heap);
+    heap_drain(heap);
+    assert_int_equal(pagemap_tag(twice), PAGEMAP_NONE);
+    assert_null(heap->inbox.head);
+    heap_retire(heap);
+    walk();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(heap_everything_goes_home, setup),
+        cmocka_unit_test_setup(heap_keeps_one_empty_slab_a_class, setup),
+        cmocka_unit_test_setup(heap_refill_takes_from_the_fullest, setup),
+        cmocka_unit_test_setup(heap_first_refill_is_prewarm_then_doubles, setup),
+        cmocka_unit_test_setup(heap_that_swings_around_an_edge_pays_nothing, setup),
+        cmocka_unit_test_setup(heap_adopts_slabs_of_idle_heaps, setup),
+        cmocka_unit_test_setup(heap_puts_verified_blocks_into_their_slab, setup),
+        cmocka_unit_test_setup(heap_deletes_no_slab_that_is_on_its_way, setup),
+        cmocka_unit_test_setup(heap_P5_heaps_are_used_again_and_never_lost, setup),
+        cmocka_unit_test_setup(heap_P1_P2_random_program, setup),
+        cmocka_unit_test_setup(heap_P3_P4_random_program_with_heaps_that_come_and_go, setup),
+        cmocka_unit_test_setup(heap_without_memory, setup),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

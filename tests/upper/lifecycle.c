@@ -1,0 +1,317 @@
+/* Unit tests of lifecycle: heaps, locks and options are fakes; threads and their keys are real. The room's .c is
+ * included, so that each test starts before the first call. */
+#include "../../src/lifecycle.c"
+
+#include "unit/unit.h"
+
+#include <string.h>
+
+enum { TAKEN = 16 };
+
+struct options options;
+struct heap heap_none;
+THREAD_LOCAL struct heap *heap_current = &heap_none;
+size_t purge_keep_free;
+struct lock metadata_lock = LOCK_INITIAL(3);
+
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+
+static struct {
+    struct heap heaps[TAKEN];
+    _Atomic unsigned taken, retired, read;
+    unsigned order[20], locked, held; /* ranks in the order in which they were taken */
+    bool record, forking, resolving, found, refuse;
+    void (*before_fork)(void), (*in_parent)(void), (*in_child)(void);
+    unsigned registered, summaries, os_lines;
+    struct heap *while_resolving;
+} fake;
+
+void lock_take(struct lock *lock) {
+    if (fake.record) {
+        fake.order[fake.locked++] = lock->rank;
+        fake.held++;
+    } else {
+        pthread_mutex_lock(&one_at_a_time);
+    }
+}
+
+void lock_release(struct lock *lock) {
+    (void)lock;
+    if (fake.record)
+        fake.held--;
+    else
+        pthread_mutex_unlock(&one_at_a_time);
+}
+
+void lock_forking(bool on) {
+    assert_int_equal(fake.held, 7); /* all of them */
+    fake.forking = on;
+}
+
+static void fake_room_lock(unsigned rank, bool take) {
+    struct lock room = LOCK_INITIAL(rank);
+    if (take)
+        lock_take(&room);
+    else
+        lock_release(&room);
+}
+
+void heap_lock(bool take) {
+    fake_room_lock(8, take);
+}
+
+void large_lock(bool take) {
+    fake_room_lock(7, take);
+}
+
+void slab_lock(bool take) {
+    fake_room_lock(6, take);
+}
+
+void superslab_lock(bool take) {
+    fake_room_lock(5, take);
+}
+
+void pagemap_lock(bool take) {
+    fake_room_lock(4, take);
+}
+
+void options_read(void) {
+    fake.read++;
+}
+
+struct heap *heap_take(void) {
+    assert_true(fake.read == 1 || fake.resolving);
+    if (fake.refuse)
+        return NULL;
+    unsigned number = fake.taken++;
+    assert_true(number < TAKEN);
+    return &fake.heaps[number];
+}
+
+void heap_retire(struct heap *heap) {
+    assert_ptr_equal(heap_current, &heap_none);
+    assert_false(heap->idle);
+    heap->idle = true;
+    fake.retired++;
+}
+
+void heap_configure(unsigned prewarm) {
+    assert_int_equal(prewarm, 5);
+}
+
+void large_configure(size_t cache_bytes) {
+    assert_int_equal(cache_bytes, 77);
+}
+
+void superslab_configure(bool huge_pages, bool decommit, bool decommit_lazily) {
+    assert_true(huge_pages && decommit && !decommit_lazily);
+}
+
+bool next_resolve(void) {
+    fake.resolving = true;
+    fake.while_resolving = lifecycle_attach(); /* as a dlsym that allocates */
+    fake.resolving = false;
+    return fake.found;
+}
+
+bool next_resolving(void) {
+    return fake.resolving;
+}
+
+void stats_print_summary(void) {
+    fake.summaries++;
+}
+
+void stats_print_os_line(void) {
+    fake.os_lines++;
+}
+
+void os_keep_stderr(void) {
+    assert_int_equal(fake.read, 1);
+}
+
+int fake_atfork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void)) {
+    fake.before_fork = before;
+    fake.in_parent = in_parent;
+    fake.in_child = in_child;
+    fake.registered++;
+    return 0;
+}
+
+static int setup(void **state) {
+    (void)state;
+    if (lifecycle.has_key)
+        pthread_key_delete(lifecycle.key);
+    memset(&fake, 0, sizeof fake);
+    memset(&options, 0, sizeof options);
+    atomic_store(&lifecycle.state, UNKNOWN);
+    lifecycle.has_key = lifecycle.printed = false;
+    lifecycle_round = 0;
+    heap_current = &heap_none;
+    options.prewarm = 5;
+    options.large_cache = 77;
+    options.keep_free = 99;
+    options.huge_pages = true;
+    options.decommit = DECOMMIT_DONTNEED;
+    return 0;
+}
+
+static void lifecycle_P1_options_are_read_before_the_first_heap(void **state) {
+    (void)state;
+    assert_false(lifecycle_forced());
+    struct heap *heap = lifecycle_attach();
+    assert_ptr_equal(heap, &fake.heaps[0]);
+    assert_ptr_equal(heap_current, heap);
+    assert_int_equal(fake.read, 1);
+    assert_int_equal(purge_keep_free, 99);
+    assert_int_equal(fake.registered, 1);
+    assert_ptr_equal(lifecycle_attach(), heap);
+    assert_int_equal(fake.taken, 1);
+    pthread_setspecific(lifecycle.key, NULL);
+}
+
+static void *attach(void *unused) {
+    (void)unused;
+    void *heap = lifecycle_attach();
+    assert_ptr_equal(heap, heap_current);
+    assert_false(lifecycle_ended());
+    return heap;
+}
+
+static void lifecycle_P1_threads_that_start_together(void **state) {
+    (void)state;
+    pthread_t threads[TAKEN];
+    for (int i = 0; i < TAKEN; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, attach, NULL), 0);
+    for (int i = 0; i < TAKEN; i++) {
+        void *heap;
+        assert_int_equal(pthread_join(threads[i], &heap), 0);
+        assert_non_null(heap);
+    }
+    assert_int_equal(fake.read, 1);
+    assert_int_equal(fake.registered, 1);
+    assert_int_equal(fake.taken, TAKEN);
+    assert_int_equal(fake.retired, TAKEN);
+}
+
+static void lifecycle_without_memory_for_a_heap(void **state) {
+    (void)state;
+    fake.refuse = true;
+    assert_null(lifecycle_attach());
+    assert_false(lifecycle_ended() || lifecycle_forced());
+    assert_ptr_equal(heap_current, &heap_none);
+    fake.refuse = false;
+    assert_non_null(lifecycle_attach());
+    pthread_setspecific(lifecycle.key, NULL);
+}
+
+/* A key of the program, whose destructor allocates in every round. */
+static pthread_key_t late_key;
+static unsigned late_rounds, rounds_with_heap, rounds_without;
+
+static void allocate_late(void *value) {
+    late_rounds++;
+    if (lifecycle_attach()) {
+        rounds_with_heap++;
+        assert_false(lifecycle_ended());
+        assert_int_equal(fake.retired, 0);
+    } else {
+        rounds_without++;
+        assert_true(lifecycle_ended());
+        assert_int_equal(fake.retired, 1);
+    }
+    pthread_setspecific(late_key, value);
+}
+
+static void *exit_late(void *unused) {
+    attach(unused);
+    pthread_setspecific(late_key, &late_key);
+    return NULL;
+}
+
+static void lifecycle_P2_no_heap_after_the_last(void **state) {
+    (void)state;
+    pthread_t thread;
+    assert_int_equal(pthread_key_create(&late_key, allocate_late), 0);
+    assert_int_equal(pthread_create(&thread, NULL, exit_late, NULL), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    pthread_key_delete(late_key);
+    assert_int_equal(late_rounds, PTHREAD_DESTRUCTOR_ITERATIONS);
+    assert_true(rounds_with_heap >= 2);
+    assert_true(rounds_without >= 1);
+    assert_int_equal(fake.taken, 1);
+    assert_int_equal(fake.retired, 1);
+}
+
+static void check_all_released(void) {
+    assert_int_equal(fake.held, 0);
+    assert_false(fake.forking);
+}
+
+static void lifecycle_P3_fork_holds_all_locks_from_above(void **state) {
+    (void)state;
+    static const unsigned order[] = {10, 8, 7, 6, 5, 4, 3};
+    assert_non_null(lifecycle_attach());
+    fake.record = true;
+    for (int round = 0; round < 2; round++) {
+        fake.locked = 0;
+        fake.before_fork();
+        assert_int_equal(fake.locked, ARRAY_LENGTH(order));
+        assert_memory_equal(fake.order, order, sizeof order);
+        assert_true(fake.forking);
+        if (round == 0)
+            fake.in_parent();
+        else
+            fake.in_child();
+        check_all_released();
+    }
+    pthread_setspecific(lifecycle.key, NULL);
+}
+
+static void lifecycle_forced_hands_out_no_heap(void **state) {
+    (void)state;
+    options.force_libc = fake.found = true;
+    assert_null(lifecycle_attach());
+    assert_true(lifecycle_forced());
+    assert_false(lifecycle_ended());
+    assert_ptr_equal(fake.while_resolving, &fake.heaps[0]);
+    assert_ptr_equal(heap_current, &heap_none);
+    assert_true(fake.heaps[0].idle);
+    assert_null(lifecycle_attach());
+    assert_null(pthread_getspecific(lifecycle.key));
+}
+
+static void lifecycle_forced_without_a_next_allocator(void **state) {
+    (void)state;
+    options.force_libc = true;
+    struct heap *heap = lifecycle_attach();
+    assert_ptr_equal(heap, &fake.heaps[1]);
+    assert_int_equal(fake.retired, 1);
+    assert_false(lifecycle_forced());
+    pthread_setspecific(lifecycle.key, NULL);
+}
+
+static void lifecycle_summary_is_printed_once(void **state) {
+    (void)state;
+    options.stats = options.os_stats = true;
+    lifecycle_finish(); /* the process never allocated */
+    lifecycle_finish();
+    assert_int_equal(fake.read, 1);
+    assert_int_equal(fake.summaries, 1);
+    assert_int_equal(fake.os_lines, 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(lifecycle_P1_options_are_read_before_the_first_heap, setup),
+        cmocka_unit_test_setup(lifecycle_P1_threads_that_start_together, setup),
+        cmocka_unit_test_setup(lifecycle_without_memory_for_a_heap, setup),
+        cmocka_unit_test_setup(lifecycle_P2_no_heap_after_the_last, setup),
+        cmocka_unit_test_setup(lifecycle_P3_fork_holds_all_locks_from_above, setup),
+        cmocka_unit_test_setup(lifecycle_forced_hands_out_no_heap, setup),
+        cmocka_unit_test_setup(lifecycle_forced_without_a_next_allocator, setup),
+        cmocka_unit_test_setup(lifecycle_summary_is_printed_once, setup),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
