@@ -4,6 +4,7 @@
 # kept: each failed test's last lines again, then one row per variant, then "N passed, N failed, N skipped".
 
 . "$root/launcher/build.sh"
+. "$root/launcher/python.sh"
 
 test_packages() {
     echo g++ python3 python3-venv libcmocka-dev
@@ -14,26 +15,11 @@ test_packages() {
     cat "$root"/tests/*/packages.txt 2>/dev/null | sed 's/#.*//'
 }
 
-# The Python packages of tests/requirements.txt, in build/venv; made again when the list changes.
-prepare_python() {
-    list=$root/tests/requirements.txt
-    venv=$build_root/venv
-    [ -s "$list" ] || return 0
-    cmp -s "$list" "$venv/installed.txt" && return 0
-    say 'installing the Python packages of tests/requirements.txt in build/venv'
-    rm -rf "$venv"
-    python3 -m venv "$venv" >"$build_root/venv.log" 2>&1 </dev/null &&
-        "$venv/bin/pip" install -q --disable-pip-version-check -r "$list" >>"$build_root/venv.log" 2>&1 </dev/null &&
-        cp "$list" "$venv/installed.txt" && return 0
-    tail -n 5 "$build_root/venv.log" >&2
-    say 'could not install them (above: the end of build/venv.log): the tests that need them will be skipped'
-}
-
 prepare() {
     need_to_build
     # shellcheck disable=SC2046
     offer $(test_packages | tr -s ' \t' '\n\n' | sed '/^$/d' | sort -u)
-    prepare_python
+    prepare_python || say 'could not install them (above: the end of build/venv.log): the tests that need them will be skipped'
 }
 
 # Nothing of the caller's may change what is tested.
@@ -108,8 +94,14 @@ note_build_failure() {
     } >>"$summary/failures"
 }
 
+# test_variant VARIANT | lab: the tests of the lab alone are tests of the standard variant with the label lab.
 test_variant() {
     variant_tested=$1
+    target=all
+    label=
+    if [ "$1" = lab ]; then
+        variant_tested=standard target=library label='^lab$'
+    fi
     started=$(date +%s)
     say "== $variant_tested: building"
     if [ "$variant_tested" = aarch64 ] && ! command -v aarch64-linux-gnu-gcc >/dev/null 2>&1; then
@@ -119,7 +111,7 @@ test_variant() {
     fi
     directory=$build_root/$variant_tested
     broken=
-    if ! with_build_lock compile "$variant_tested" all -DHAKMEM_TESTS=ON; then
+    if ! with_build_lock compile "$variant_tested" "$target" -DHAKMEM_TESTS=ON; then
         broken=1
         note_build_failure "$variant_tested"
         if ! (ensure_built "$variant_tested") 2>/dev/null; then
@@ -132,7 +124,7 @@ test_variant() {
     rm -f "$results"
     say "== $variant_tested: running the tests"
     ctest --test-dir "$directory" -j 2 --output-on-failure --timeout 300 --repeat after-timeout:2 \
-        --no-tests=ignore --output-junit "$results" </dev/null
+        --no-tests=ignore ${label:+-L "$label"} --output-junit "$results" </dev/null
     if [ -s "$results" ]; then
         note_results "$variant_tested" "$results"
     else
@@ -157,7 +149,7 @@ hakmem_test() {
     [ $# -gt 0 ] || set -- $test_variants
     for name in "$@"; do
         # shellcheck disable=SC2086
-        is_one_of "$name" $test_variants || refuse "unknown variant '$name': use one of $test_variants"
+        is_one_of "$name" $test_variants lab || refuse "unknown variant '$name': use one of $test_variants lab"
     done
     wanted=$*
     clean_environment

@@ -1,0 +1,59 @@
+# The Python environment of the tests and of the lab: build/venv, with the packages of tests/requirements.txt and
+# lab/requirements.txt.
+#
+# python_is_ready      is it there, made from the lists as they are now
+# prepare_python       makes or completes it, saying what it installs; to be called inside with_build_lock.
+#                      Fails with the end of the log when that is impossible here.
+
+venv=$build_root/venv
+
+python_lists() {
+    for list in "$root/tests/requirements.txt" "$root/lab/requirements.txt"; do
+        [ ! -s "$list" ] || sed 's/[[:space:]]*#.*//; /^$/d' "$list"
+    done | sort -u
+}
+
+python_is_ready() {
+    [ -n "$(python_lists)" ] || return 0
+    [ -x "$venv/bin/python" ] && [ "$(python_lists)" = "$(cat "$venv/installed.txt" 2>/dev/null)" ]
+}
+
+# The first Python that is new enough and can make environments, or nothing.
+find_python() {
+    for python in python3 python3.14 python3.13 python3.12 python3.11; do
+        "$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null </dev/null &&
+            command -v "$python" && return 0
+    done
+    return 1
+}
+
+# The registry may be out of reach for a moment: three attempts.
+install_python_packages() {
+    for pause in 2 8 0; do
+        "$venv/bin/python" -m pip install -q --disable-pip-version-check -r "$venv/wanted.txt" >>"$build_root/venv.log" 2>&1 \
+            </dev/null && return 0
+        [ "$pause" -eq 0 ] || sleep "$pause"
+    done
+    return 1
+}
+
+make_venv() {
+    "$venv/bin/python" -c 'import pip' 2>/dev/null </dev/null && return 0
+    python=$(find_python) || { [ -n "$(why_not_installable)" ] || apt_install python3 python3-venv; }
+    python=$(find_python) || {
+        echo 'no Python 3.11 or newer with the module venv (Debian: python3 python3-venv)' >>"$build_root/venv.log"
+        return 1
+    }
+    rm -rf "$venv"
+    "$python" -m venv "$venv" >>"$build_root/venv.log" 2>&1 </dev/null
+}
+
+prepare_python() {
+    python_is_ready && return 0
+    : >"$build_root/venv.log"
+    say "installing in build/venv with pip: $(python_lists | tr '\n' ' ')"
+    make_venv && python_lists >"$venv/wanted.txt" && install_python_packages && mv "$venv/wanted.txt" "$venv/installed.txt" &&
+        return 0
+    tail -n 5 "$build_root/venv.log" >&2
+    return 1
+}
