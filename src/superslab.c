@@ -15,13 +15,6 @@ enum {
 /* A heap below this is small: it gets small pages, which are all that it touches. docs/experiments/huge-pages.md */
 #define HUGE_FROM (8 * MIB)
 
-/* For each length of a run the set of superslabs that have one free, [length - 1]. The lowest member is found in
- * three steps. The sets lie side by side, so that a small heap touches one page for all of them. */
-struct superslab_sets {
-    uint64_t top[LENGTHS];
-    uint64_t middle[TABLE_SIZE / 64 / 64][LENGTHS];
-    uint64_t bits[TABLE_SIZE / 64][LENGTHS];
-};
 _Static_assert(TABLE_SIZE / 64 / 64 <= 64, "one word sums up the middle");
 
 static struct {
@@ -34,13 +27,18 @@ static struct {
 } superslabs = {.lock = LOCK_INITIAL(5), .decommit = true};
 
 /* Apart, because they start as zeros: they take no room in the file and no page until they are used. */
-static struct superslab_sets superslab_fit;
 static struct superslab *superslab_table[TABLE_SIZE];
+
+/* For each length of a run, [length - 1], the set of superslabs that have one free: a bit each, two levels of sums
+ * above. The sets lie side by side, so that a small heap touches a few lines for all of them. */
+static uint64_t superslab_fit[TABLE_SIZE / 64][LENGTHS];
+static uint64_t superslab_fit_middle[TABLE_SIZE / 64 / 64][LENGTHS];
+static uint64_t superslab_fit_top[LENGTHS];
 
 static void superslab_fit_put(unsigned units, uint32_t number, bool member) {
     unsigned length = units - 1;
-    uint64_t *bits = &superslab_fit.bits[number / 64][length];
-    uint64_t *middle = &superslab_fit.middle[number / 64 / 64][length], *top = &superslab_fit.top[length];
+    uint64_t *bits = &superslab_fit[number / 64][length];
+    uint64_t *middle = &superslab_fit_middle[number / 64 / 64][length], *top = &superslab_fit_top[length];
     uint64_t bit = 1ULL << number % 64, middle_bit = 1ULL << number / 64 % 64,
              top_bit = 1ULL << number / 64 / 64;
     *bits = member ? *bits | bit : *bits & ~bit;
@@ -51,11 +49,11 @@ static void superslab_fit_put(unsigned units, uint32_t number, bool member) {
 /* The lowest superslab with a free run of `units`, NULL if there is none. */
 static struct superslab *superslab_find(unsigned units) {
     unsigned length = units - 1;
-    if (superslab_fit.top[length] == 0)
+    if (superslab_fit_top[length] == 0)
         return NULL;
-    unsigned high = bits_lowest(superslab_fit.top[length]);
-    unsigned middle = high * 64 + bits_lowest(superslab_fit.middle[high][length]);
-    return superslab_table[middle * 64 + bits_lowest(superslab_fit.bits[middle][length])];
+    unsigned high = bits_lowest(superslab_fit_top[length]);
+    unsigned middle = high * 64 + bits_lowest(superslab_fit_middle[high][length]);
+    return superslab_table[middle * 64 + bits_lowest(superslab_fit[middle][length])];
 }
 
 static uint64_t superslab_mask(unsigned from, unsigned units) {

@@ -52,7 +52,7 @@ static void check_room(void) {
         assert_int_equal(home->longest, superslab_longest(home->free));
         assert_true(home->dirty == 0 || number < superslabs.purge_from);
         for (unsigned units = 1; units <= LENGTHS; units++) {
-            bool member = superslab_fit.bits[number / 64][units - 1] >> number % 64 & 1;
+            bool member = superslab_fit[number / 64][units - 1] >> number % 64 & 1;
             assert_int_equal(member, home->longest >= units);
         }
         dirty += bits_count(home->dirty);
