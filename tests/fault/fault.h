@@ -172,7 +172,7 @@ static inline void check_recovered(void)
     threads(98);
     CHECK(denied == 0);
     malloc_trim(0);
-    CHECK(status_kib("VmRSS:") < 160 << 10);
+    CHECK(status_kib("VmRSS:") < 48 << 10);
 }
 
 #endif

@@ -93,6 +93,6 @@ int main(void)
         free(blocks[i]);
     use_heap();
     malloc_trim(0);
-    CHECK(status_kib("VmRSS:") < 200 << 10);
+    CHECK(status_kib("VmRSS:") < 64 << 10);
     return 0;
 }
