@@ -3,6 +3,7 @@
 #
 # usage: scripts/build_bench.sh [NAME...]      NAME: hakmem hakmem_minimal hakmem_observe hakmem_hardened system mi
 #                                              hakmem_fast_pgo (not in the default: see build_pgo.sh)
+#                                              tail_mixed (latency of single calls, for any allocator by preload)
 # A full name bench_random_mixed_NAME is understood too. mi fetches and builds mimalloc when it is not there yet;
 # without names everything is built, and mimalloc left out, with a word about it, where it cannot be fetched.
 set -eu
@@ -16,11 +17,11 @@ peer_ready() {
 driver_build() {
     "$root/hakmem" build "$1"
     log=$root/build/$1/bench.log
-    (cd "$root" && cmake --preset "$1" && cmake --build "build/$1" --target "bench_random_mixed_$2") >"$log" 2>&1 || {
+    (cd "$root" && cmake --preset "$1" && cmake --build "build/$1" --target "$2") >"$log" 2>&1 || {
         tail -n 40 "$log" >&2
         exit 1
     }
-    echo "$root/build/bench/bench_random_mixed_$2"
+    echo "$root/build/bench/$2"
 }
 
 if [ $# -eq 0 ]; then
@@ -34,13 +35,14 @@ fi
 for name in "$@"; do
     name=${name#bench_random_mixed_}
     case $name in
-        hakmem | system) driver_build standard "$name" ;;
-        hakmem_minimal) driver_build fast "$name" ;;
-        hakmem_observe) driver_build observe "$name" ;;
-        hakmem_hardened) driver_build hardened "$name" ;;
+        hakmem | system) driver_build standard "bench_random_mixed_$name" ;;
+        tail_mixed) driver_build standard tail_mixed ;;
+        hakmem_minimal) driver_build fast "bench_random_mixed_$name" ;;
+        hakmem_observe) driver_build observe "bench_random_mixed_$name" ;;
+        hakmem_hardened) driver_build hardened "bench_random_mixed_$name" ;;
         mi)
             peer_ready || exit
-            driver_build standard mi
+            driver_build standard bench_random_mixed_mi
             ;;
         hakmem_fast_pgo) "$here/build_pgo.sh" ;;
         *)

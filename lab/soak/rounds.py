@@ -1,0 +1,44 @@
+"""Allocators take turns: a round is one epoch of each, in a random order.
+
+What slows the machine for longer than a round slows all of them alike, so that drift of the machine is not taken for
+drift of an allocator (lab/steadiness.py, relative_drift). An allocator that crashes leaves; the others go on.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping
+
+from lab import csvs
+from lab.errors import CrashError
+from lab.soak.sources import Source
+
+
+def rounds(
+    sources: Mapping[str, Source],
+    duration_s: float,
+    seed: int = 0,
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[tuple[str, csvs.Row | CrashError]]:
+    """Each epoch as soon as it is known, with its allocator's name; the error in place of an epoch that crashed.
+
+    Ends after the first round that ends after `duration_s` seconds, or when nobody is left. Close it (contextlib.closing)
+    when leaving early: that ends the processes.
+    """
+    order, left, began = random.Random(seed), dict(sources), clock()
+    try:
+        while left:
+            for name in order.sample(list(left), len(left)):
+                try:
+                    row = left[name].next()
+                except CrashError as error:
+                    left.pop(name).end()
+                    yield name, error
+                else:
+                    yield name, row
+            if clock() - began >= duration_s:
+                return
+    finally:
+        for source in sources.values():
+            source.end()
