@@ -163,7 +163,7 @@ def compare(
                 look = max(done + 1, round(done * LOOKS_GROW))
                 if _narrow(result, precision):
                     result.stopped = "precision"
-            if not result.stopped and measure.spent() + result.seconds_per_block > budget_s:
+            if not result.stopped and measure.spent() + measure.longest_block() > budget_s:
                 result.stopped = "budget"
     except KeyboardInterrupt:
         result.stopped = "interrupted"
@@ -183,6 +183,7 @@ class _Measurement:
         self.result, self.runner, self.on_progress, self.clock = result, runner, on_progress, clock
         self.allocators = {allocator.name: allocator for allocator in result.allocators}
         self.began, self.order = clock(), 0
+        self.lengths: list[float] = []
 
     def spent(self) -> float:
         return self.clock() - self.began
@@ -203,18 +204,26 @@ class _Measurement:
             self.result.warm_up.append(self.one(name))
             self.tell()
 
+    def longest_block(self) -> float:
+        """Wall seconds of the longest of the last ten blocks: what the next one may take."""
+        return max(self.lengths[-10:])
+
     def block(self, order: Sequence[str]) -> None:
-        unfinished = self.result.unfinished
+        unfinished, began = self.result.unfinished, self.clock()
         for name in order:
             unfinished.append(self.one(name))
             self.tell()
         self.result.blocks.append(list(unfinished))
+        self.lengths.append(self.clock() - began)
         unfinished.clear()
 
 
 def _narrow(result: Comparison, precision: float) -> bool:
-    others = [allocator.name for allocator in result.allocators[1:]]
-    return all(result.interval(name).half_width <= precision for name in others)
+    reference, *others = (allocator.name for allocator in result.allocators)
+    intervals = (
+        statistics.ratio_interval(result.ratios(name, reference), resamples=statistics.RESAMPLES // 10) for name in others
+    )
+    return all(interval.half_width <= precision for interval in intervals)
 
 
 def _prove(workload: Workload, allocators: Sequence[Allocator]) -> None:

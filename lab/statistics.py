@@ -92,8 +92,10 @@ class Power:
     called: float
 
 
-def ratio_interval(pairs: Sequence[float], confidence: float = 0.95, seed: int = 0) -> Interval:
-    """The median of the ratios and its bootstrap interval.
+def ratio_interval(
+    pairs: Sequence[float], confidence: float = 0.95, seed: int = 0, resamples: int = RESAMPLES
+) -> Interval:
+    """The median of the ratios and its bootstrap interval. A tenth of the resamples is enough to judge its width.
 
     Raises ValueError without ratios, or when one is not a finite number above zero. One ratio alone is its own interval.
     """
@@ -108,7 +110,7 @@ def ratio_interval(pairs: Sequence[float], confidence: float = 0.95, seed: int =
     found = stats.bootstrap(
         (ratios,),
         np.median,
-        n_resamples=RESAMPLES,
+        n_resamples=resamples,
         batch=max(1, 2_000_000 // ratios.size),
         confidence_level=confidence,
         method="percentile",
@@ -133,7 +135,7 @@ def noise(interval: Interval, band: float = BAND_RUN_TIME) -> Noise:
     """
     wanted = band / 2
     hidden = interval.covers(1.0) and (interval.low < 1 - band or interval.high > 1 + band)
-    needed = math.ceil(interval.n * (interval.half_width / wanted) ** 2)
+    needed = math.ceil(interval.n * (interval.half_width / wanted) ** 2 - 1e-6)
     return Noise(interval.half_width, wanted, max(0, max(needed, MINIMUM_BLOCKS) - interval.n), hidden)
 
 

@@ -1,0 +1,85 @@
+"""An experiment: a candidate against a reference on one or several workloads, and what came of it.
+
+`outcome` turns a comparison into the contract's verdict; nothing here measures or prints.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from lab import statistics
+from lab.model import Allocator, Machine
+from lab.pairs import Comparison
+
+LEVELS = {"run": statistics.BAND_RUN_TIME, "build": statistics.BAND_BUILD}
+
+
+@dataclass
+class Outcome:
+    """One candidate on one workload: its interval against the reference, the verdict and one line of reason."""
+
+    comparison: Comparison
+    reference: Allocator
+    candidate: Allocator
+    band: float
+    interval: statistics.Interval
+    verdict: str
+    noise: statistics.Noise
+    reason: str
+
+
+@dataclass
+class Experiment:
+    """What is recorded. `question` is one line; `kind` is "ab" or "price"; `level` a key of LEVELS."""
+
+    question: str
+    kind: str
+    level: str
+    machine: Machine
+    outcomes: list[Outcome] = field(default_factory=list)
+    reason: str = ""
+
+    @property
+    def verdict(self) -> str:
+        """That of the first workload, which is the mixed one unless other workloads were asked for."""
+        return self.outcomes[0].verdict
+
+
+def outcome(comparison: Comparison, candidate: Allocator, band: float) -> Outcome:
+    """Judges `candidate` against the comparison's first allocator. Needs one complete block."""
+    reference = comparison.allocators[0]
+    interval = comparison.interval(candidate.name)
+    noise = statistics.noise(interval, band)
+    verdict = statistics.verdict(interval, band)
+    reason = reason_of(interval, verdict, noise, band, comparison)
+    return Outcome(comparison, reference, candidate, band, interval, verdict, noise, reason)
+
+
+def reason_of(
+    interval: statistics.Interval, verdict: str, noise: statistics.Noise, band: float, comparison: Comparison
+) -> str:
+    """One line that says why this is the verdict, and what would make it surer."""
+    limit = f"{100 * band:.1f} %"
+    if verdict != "NEUTRAL":
+        way = "faster" if verdict == "GO" else "slower"
+        line = f"{100 * abs(interval.change):.2f} % {way}: beyond {limit}, and the interval leaves out zero"
+    elif noise.too_noisy:
+        line = (
+            f"too noisy to tell: a change of {limit} may hide in ±{100 * noise.half_width:.2f} %; "
+            f"about {noise.more_blocks} more blocks ({_duration(noise.more_blocks * comparison.seconds_per_block)}) would tell"
+        )
+    elif interval.covers():
+        line = f"no change is seen: the interval covers zero, and no change of {limit} fits in it"
+    else:
+        line = f"a change is seen, inside the band of {limit}"
+    return _few(line, interval)
+
+
+def _few(line: str, interval: statistics.Interval) -> str:
+    if interval.n < statistics.MINIMUM_BLOCKS:
+        return f"{line} (only {interval.n} blocks: fewer than {statistics.MINIMUM_BLOCKS}, so the interval is too narrow)"
+    return line
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
