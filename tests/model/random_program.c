@@ -313,6 +313,8 @@ int main(int argc, char **argv) {
     size_t rounds = argc > 3 ? strtoul(argv[3], NULL, 10) : 3;
     if (threads < 1 || threads > THREADS_MOST)
         test_fail("random_program: 1 to %d threads", THREADS_MOST);
+    if (!tested_is_in_place())
+        test_fail("random_program: malloc is not that of TESTED_LIB");
     uint64_t seed = test_seed(1);
     for (size_t round = 0; round < rounds; round++) {
         test_seed_used = seed + round;

@@ -6,11 +6,14 @@
  *   - prefixed (TESTED_PREFIXED): it calls hakmem_malloc, hakmem_free ... of the archive that it is linked
  *     with. The sanitizers bring a malloc of their own, so that their builds can only be tested this way.
  *
- * Programs call tested_malloc() and its sisters and never name the allocator themselves. Nothing here
- * allocates, and nothing has a state.
+ * Programs call tested_malloc() and its sisters and never name the allocator themselves. tested_is_in_place() says
+ * whether malloc is that of the library named by TESTED_LIB, so that a preload that did not work cannot pass
+ * as a success; without TESTED_LIB any allocator will do.
  */
 #ifndef HAKMEM_TESTED_ALLOCATOR_H
 #define HAKMEM_TESTED_ALLOCATOR_H
+
+#include <stdbool.h>
 
 #ifdef TESTED_PREFIXED
 
@@ -25,10 +28,16 @@
 #define tested_memalign hakmem_aligned_alloc
 #define tested_usable_size hakmem_usable_size
 
+static inline bool tested_is_in_place(void) {
+    return true;
+}
+
 #else
 
+#include <dlfcn.h>
 #include <malloc.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define tested_malloc malloc
 #define tested_calloc calloc
@@ -38,6 +47,14 @@
 #define tested_aligned_alloc aligned_alloc
 #define tested_memalign memalign
 #define tested_usable_size malloc_usable_size
+
+static inline bool tested_is_in_place(void) {
+    const char *library = getenv("TESTED_LIB");
+    Dl_info info;
+    if (library == NULL)
+        return true;
+    return dladdr(dlsym(RTLD_DEFAULT, "malloc"), &info) != 0 && strcmp(info.dli_fname, library) == 0;
+}
 
 #endif
 

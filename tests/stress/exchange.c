@@ -31,8 +31,7 @@ static void *run(void *argument) {
 }
 
 int main(int argc, char **argv) {
-    test_seed(1);
-    stress_threads(0, THREADS, stress_amount(argc, argv, 100000), run);
+    stress_threads(0, THREADS, stress_start(argc, argv, 100000), run);
     for (size_t i = 0; i < PLACES; i++)
         stress_free(atomic_load(&table[i]));
     return 0;

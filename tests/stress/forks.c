@@ -94,8 +94,7 @@ static void *run_any(void *argument) {
 }
 
 int main(int argc, char **argv) {
-    test_seed(1);
-    stress_threads(0, THREADS + 1, stress_amount(argc, argv, 40), run_any);
+    stress_threads(0, THREADS + 1, stress_start(argc, argv, 40), run_any);
     for (size_t i = 0; i < PLACES; i++)
         stress_free(atomic_load(&table[i]));
     return 0;

@@ -44,9 +44,8 @@ static void *run(void *argument) {
 }
 
 int main(int argc, char **argv) {
-    test_seed(1);
     pthread_barrier_init(&turn, NULL, MANY + 1);
-    stress_threads(0, MANY + 1, stress_amount(argc, argv, 24), run);
+    stress_threads(0, MANY + 1, stress_start(argc, argv, 24), run);
     check_memory_use(160);
     return 0;
 }

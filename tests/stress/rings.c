@@ -77,7 +77,6 @@ static void *run(void *argument) {
 }
 
 int main(int argc, char **argv) {
-    test_seed(1);
-    stress_threads(0, 2 * SIDE, stress_amount(argc, argv, 100000), run);
+    stress_threads(0, 2 * SIDE, stress_start(argc, argv, 100000), run);
     return 0;
 }

@@ -94,8 +94,11 @@ static inline void *stress_resize(struct test_random *random, void *block, size_
     return moved;
 }
 
-/* The share of the work asked for by the program's argument. */
-static inline size_t stress_amount(int argc, char **argv, size_t operations) {
+/* The first call of every program: sets the seed, and gives the share of the operations that the argument asks for. */
+static inline size_t stress_start(int argc, char **argv, size_t operations) {
+    test_seed(1);
+    if (!tested_is_in_place())
+        test_fail("malloc is not that of TESTED_LIB");
     size_t percent = argc > 1 ? strtoul(argv[1], NULL, 10) : 100;
     size_t amount = operations * percent / 100;
     return amount > 0 ? amount : 1;

@@ -33,8 +33,7 @@ static void *run(void *argument) {
 }
 
 int main(int argc, char **argv) {
-    test_seed(1);
-    size_t generations = stress_amount(argc, argv, 120);
+    size_t generations = stress_start(argc, argv, 120);
     for (size_t generation = 0; generation < generations; generation++)
         stress_threads((unsigned)generation * THREADS, THREADS, 1500, run);
     for (size_t i = 0; i < PLACES; i++)

@@ -44,9 +44,8 @@ static void *run(void *argument) {
 }
 
 int main(int argc, char **argv) {
-    test_seed(1);
     pthread_barrier_init(&phase, NULL, THREADS);
-    stress_threads(0, THREADS, stress_amount(argc, argv, 120), run);
+    stress_threads(0, THREADS, stress_start(argc, argv, 120), run);
     check_memory_use(256);
     return 0;
 }
