@@ -7,8 +7,7 @@
  */
 #include "fault.h"
 
-static void turn(unsigned calls, unsigned per_mille, unsigned seed)
-{
+static void turn(unsigned calls, unsigned per_mille, unsigned seed) {
     unsigned long injected = 0;
 
     for (unsigned round = 0; injected == 0 || round < 3; round++) {
@@ -24,8 +23,7 @@ static void turn(unsigned calls, unsigned per_mille, unsigned seed)
     check_recovered();
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static const unsigned rates[] = {10, 100, 500};
 
     CHECK(argc > 1);

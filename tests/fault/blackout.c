@@ -12,13 +12,11 @@ enum { KEPT = 400, MOST = 200000 };
 
 static void *kept[KEPT];
 
-static size_t size_of(size_t i)
-{
+static size_t size_of(size_t i) {
     return i % 50 == 49 ? i * 20000 : i * 37 % 5000 + 1;
 }
 
-static void *in_thread(void *argument)
-{
+static void *in_thread(void *argument) {
     void *small = try_malloc(100), *large = try_malloc(3u << 20);
 
     give_back(small);
@@ -27,8 +25,7 @@ static void *in_thread(void *argument)
 }
 
 /* Chains small blocks until one is denied, and gives them all back. */
-static size_t exhaust(size_t size)
-{
+static size_t exhaust(size_t size) {
     void **chain = NULL, **block;
     size_t count = 0;
 
@@ -45,8 +42,7 @@ static size_t exhaust(size_t size)
     return count;
 }
 
-int main(void)
-{
+int main(void) {
     pthread_t thread;
 
     for (size_t i = 0; i < KEPT; i++) {

@@ -20,8 +20,7 @@ enum { SENTINEL = EXDEV };
 
 static unsigned long denied;
 
-static inline void *answered(void *block)
-{
+static inline void *answered(void *block) {
     CHECK(errno == (block != NULL ? SENTINEL : ENOMEM));
     if (block == NULL)
         __atomic_add_fetch(&denied, 1, __ATOMIC_RELAXED);
@@ -29,14 +28,12 @@ static inline void *answered(void *block)
     return block;
 }
 
-static inline void *try_malloc(size_t size)
-{
+static inline void *try_malloc(size_t size) {
     errno = SENTINEL;
     return answered(malloc(size));
 }
 
-static inline void *try_calloc(size_t size)
-{
+static inline void *try_calloc(size_t size) {
     errno = SENTINEL;
     void *block = answered(calloc(1, size));
     if (block != NULL)
@@ -44,24 +41,21 @@ static inline void *try_calloc(size_t size)
     return block;
 }
 
-static inline void *try_aligned(size_t alignment, size_t size)
-{
+static inline void *try_aligned(size_t alignment, size_t size) {
     errno = SENTINEL;
     void *block = answered(aligned_alloc(alignment, size));
     CHECK((uintptr_t)block % alignment == 0);
     return block;
 }
 
-static inline void give_back(void *block)
-{
+static inline void give_back(void *block) {
     errno = SENTINEL;
     free(block);
     CHECK(errno == SENTINEL);
 }
 
 /* Grows or shrinks a block filled with the mark; true when the block now has the new size, filled. */
-static inline bool try_realloc(void **block, size_t old, size_t size, unsigned char mark)
-{
+static inline bool try_realloc(void **block, size_t old, size_t size, unsigned char mark) {
     errno = SENTINEL;
     void *moved = answered(realloc(*block, size));
     verify(moved != NULL ? moved : *block, moved == NULL || old < size ? old : size, mark);
@@ -72,8 +66,7 @@ static inline bool try_realloc(void **block, size_t old, size_t size, unsigned c
     return true;
 }
 
-static inline void step(struct slot *slot, unsigned *state)
-{
+static inline void step(struct slot *slot, unsigned *state) {
     size_t size = mixed_size(state) * (next_random(state) % 64 == 0 ? 4 : 1);
     unsigned way = next_random(state) % 8;
 
@@ -93,8 +86,7 @@ static inline void step(struct slot *slot, unsigned *state)
 }
 
 /* One large block through every size on its way up and down again. */
-static inline void grow_and_shrink(void)
-{
+static inline void grow_and_shrink(void) {
     void *block = try_malloc(300000);
     size_t size = 300000;
 
@@ -110,8 +102,7 @@ static inline void grow_and_shrink(void)
     give_back(block);
 }
 
-static inline void workload(unsigned seed)
-{
+static inline void workload(unsigned seed) {
     struct slot slots[SLOTS] = {{NULL, 0, 0}};
     unsigned state = seed * 2654435761u | 1;
 
@@ -127,15 +118,13 @@ static inline void workload(unsigned seed)
     malloc_trim(0);
 }
 
-static inline void *workload_in_thread(void *argument)
-{
+static inline void *workload_in_thread(void *argument) {
     workload((unsigned)(uintptr_t)argument);
     return NULL;
 }
 
 /* libc allocates for a new thread, and says EAGAIN or ENOMEM when that is denied. */
-static inline bool try_thread(pthread_t *thread, void *(*body)(void *), unsigned seed)
-{
+static inline bool try_thread(pthread_t *thread, void *(*body)(void *), unsigned seed) {
     int error = pthread_create(thread, NULL, body, (void *)(uintptr_t)seed);
 
     CHECK(error == 0 || error == EAGAIN || error == ENOMEM);
@@ -144,16 +133,14 @@ static inline bool try_thread(pthread_t *thread, void *(*body)(void *), unsigned
     return error == 0;
 }
 
-static inline void one_thread(unsigned seed)
-{
+static inline void one_thread(unsigned seed) {
     pthread_t thread;
 
     if (try_thread(&thread, workload_in_thread, seed))
         join_thread(thread);
 }
 
-static inline void threads(unsigned seed)
-{
+static inline void threads(unsigned seed) {
     pthread_t first, second;
 
     if (!try_thread(&first, workload_in_thread, seed + 1))
@@ -164,8 +151,7 @@ static inline void threads(unsigned seed)
 }
 
 /* Failures are over: everything must work again, and the process be no larger than the workload asks for. */
-static inline void check_recovered(void)
-{
+static inline void check_recovered(void) {
     fault_disarm();
     denied = 0;
     workload(97);

@@ -9,8 +9,7 @@
 
 enum { SMALLEST = 100 << 10, LARGEST = 60 << 20 };
 
-static size_t up_and_down(void)
-{
+static size_t up_and_down(void) {
     size_t size = SMALLEST;
     void *block = try_malloc(size);
 
@@ -28,8 +27,7 @@ static size_t up_and_down(void)
     return reached;
 }
 
-static void expect_denied(void)
-{
+static void expect_denied(void) {
     size_t size = 2u << 20;
     void *block = try_malloc(size);
 
@@ -44,8 +42,7 @@ static void expect_denied(void)
     give_back(block);
 }
 
-int main(void)
-{
+int main(void) {
     unsigned long injected = 0;
 
     CHECK(up_and_down() > LARGEST / 2);

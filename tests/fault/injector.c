@@ -26,8 +26,7 @@ static struct {
     unsigned long injected;
 } plan;
 
-static long kernel_call(long number, const long a[6])
-{
+static long kernel_call(long number, const long a[6]) {
 #if defined(__x86_64__)
     register long r10 __asm__("r10") = a[3], r8 __asm__("r8") = a[4], r9 __asm__("r9") = a[5];
     long result;
@@ -39,7 +38,8 @@ static long kernel_call(long number, const long a[6])
     return result;
 #elif defined(__aarch64__)
     register long x8 __asm__("x8") = number, x0 __asm__("x0") = a[0], x1 __asm__("x1") = a[1];
-    register long x2 __asm__("x2") = a[2], x3 __asm__("x3") = a[3], x4 __asm__("x4") = a[4], x5 __asm__("x5") = a[5];
+    register long x2 __asm__("x2") = a[2], x3 __asm__("x3") = a[3], x4 __asm__("x4") = a[4],
+                     x5 __asm__("x5") = a[5];
 
     __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
     return x0;
@@ -48,15 +48,13 @@ static long kernel_call(long number, const long a[6])
 #endif
 }
 
-static unsigned long number_in(const char *name)
-{
+static unsigned long number_in(const char *name) {
     const char *value = getenv(name);
 
     return value != NULL ? strtoul(value, NULL, 10) : 0;
 }
 
-static void plan_from_environment(void)
-{
+static void plan_from_environment(void) {
     if (__atomic_load_n(&plan.planned, __ATOMIC_ACQUIRE) != 0 || environ == NULL)
         return;
     plan.nth = number_in("FAULT_NTH");
@@ -66,8 +64,7 @@ static void plan_from_environment(void)
     __atomic_store_n(&plan.planned, 1, __ATOMIC_RELEASE);
 }
 
-static unsigned kind_of(long number)
-{
+static unsigned kind_of(long number) {
     switch (number) {
     case SYS_mmap:
         return FAULT_MMAP;
@@ -82,15 +79,13 @@ static unsigned kind_of(long number)
     }
 }
 
-static unsigned mix(uint64_t key)
-{
+static unsigned mix(uint64_t key) {
     key = (key ^ (key >> 31)) * 0x9e3779b97f4a7c15u;
     key = (key ^ (key >> 29)) * 0xbf58476d1ce4e5b9u;
     return (unsigned)(key >> 40);
 }
 
-static int refused(long number)
-{
+static int refused(long number) {
     plan_from_environment();
     if ((kind_of(number) & __atomic_load_n(&plan.calls, __ATOMIC_ACQUIRE)) == 0)
         return 0;
@@ -102,8 +97,7 @@ static int refused(long number)
     return refuse;
 }
 
-long syscall(long number, ...)
-{
+long syscall(long number, ...) {
     long arguments[6];
     va_list list;
 
@@ -119,8 +113,7 @@ long syscall(long number, ...)
     return result;
 }
 
-void fault_arm(unsigned calls, unsigned long nth, unsigned per_mille, unsigned seed)
-{
+void fault_arm(unsigned calls, unsigned long nth, unsigned per_mille, unsigned seed) {
     fault_disarm();
     plan.nth = nth;
     plan.per_mille = per_mille;
@@ -129,24 +122,20 @@ void fault_arm(unsigned calls, unsigned long nth, unsigned per_mille, unsigned s
     __atomic_store_n(&plan.calls, calls, __ATOMIC_RELEASE);
 }
 
-void fault_disarm(void)
-{
+void fault_disarm(void) {
     plan.planned = 1;
     __atomic_store_n(&plan.calls, 0, __ATOMIC_RELEASE);
 }
 
-unsigned long fault_seen(void)
-{
+unsigned long fault_seen(void) {
     return __atomic_load_n(&plan.seen, __ATOMIC_RELAXED);
 }
 
-unsigned long fault_injected(void)
-{
+unsigned long fault_injected(void) {
     return __atomic_load_n(&plan.injected, __ATOMIC_RELAXED);
 }
 
-__attribute__((destructor)) static void report(void)
-{
+__attribute__((destructor)) static void report(void) {
     const char *descriptor = getenv("FAULT_REPORT");
     char text[64];
 

@@ -10,8 +10,7 @@
 
 enum { PASSES = 150, SIZE_BOUND_KIB = 400 << 10, RESIDENT_BOUND_KIB = 200 << 10 };
 
-static void pass(size_t number)
-{
+static void pass(size_t number) {
     void *large[4], *medium[16];
 
     for (size_t i = 0; i < 4; i++) {
@@ -33,8 +32,7 @@ static void pass(size_t number)
         give_back(medium[i]);
 }
 
-int main(void)
-{
+int main(void) {
     workload(1);
     long size = status_kib("VmSize:");
     fault_arm(FAULT_MUNMAP | FAULT_MADVISE, 0, 1000, 1);

@@ -11,8 +11,7 @@
 
 enum { MOST = 60, FEWEST = 2, NOT_REACHED = 5 };
 
-static int worker(bool counting, unsigned calls)
-{
+static int worker(bool counting, unsigned calls) {
     workload(1);
     one_thread(2);
     workload(3);
@@ -29,8 +28,7 @@ static int worker(bool counting, unsigned calls)
     return injected == 1 ? 0 : NOT_REACHED;
 }
 
-static int run_worker(const char *calls, unsigned long nth, const char *mode)
-{
+static int run_worker(const char *calls, unsigned long nth, const char *mode) {
     char text[32];
     int status;
     pid_t pid = fork();
@@ -50,8 +48,7 @@ static int run_worker(const char *calls, unsigned long nth, const char *mode)
     return WEXITSTATUS(status);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     int missed = 0;
 
     CHECK(argc > 1);

@@ -9,8 +9,7 @@
 
 static char output[2][4096];
 
-static void read_all(int fd, char *text, size_t size)
-{
+static void read_all(int fd, char *text, size_t size) {
     size_t length = 0;
     ssize_t got;
 
@@ -20,8 +19,7 @@ static void read_all(int fd, char *text, size_t size)
     close(fd);
 }
 
-static void run_perl(const char *preload, const char *seed)
-{
+static void run_perl(const char *preload, const char *seed) {
     static const char script[] = "my %h; my $s = ''; for my $i (1..60000) { $h{$i} = 'x' x ($i % 200);"
                                  "$s .= $h{$i} if $i % 3; delete $h{$i - 500} if $i % 7; }"
                                  "my @a = sort keys %h; my $t = join(',', @a) x 20;"
@@ -57,15 +55,15 @@ static void run_perl(const char *preload, const char *seed)
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static char expected[4096], preload[9000];
     unsigned long seen, injected, total = 0;
 
     CHECK(argc > 1);
     run_perl(NULL, "0");
     memcpy(expected, output[0], sizeof expected);
-    snprintf(preload, sizeof preload, "%s:%s", argv[1], getenv("LD_PRELOAD") != NULL ? getenv("LD_PRELOAD") : "");
+    snprintf(preload, sizeof preload, "%s:%s", argv[1],
+             getenv("LD_PRELOAD") != NULL ? getenv("LD_PRELOAD") : "");
     for (int seed = 1; seed <= 3; seed++) {
         char text[16];
         snprintf(text, sizeof text, "%d", seed);

@@ -9,15 +9,13 @@
 
 enum { BLOCKS = 60, ROUNDS = 12 };
 
-static size_t size_of(size_t i, size_t round)
-{
+static size_t size_of(size_t i, size_t round) {
     static const size_t kinds[] = {40, 600, 9000, 33000, 150000, 1200000};
 
     return kinds[i % 6] + i * 16 + round * 4096 % 20000;
 }
 
-static void dirty_and_free(size_t round)
-{
+static void dirty_and_free(size_t round) {
     static void *blocks[BLOCKS];
 
     for (size_t i = 0; i < BLOCKS; i++) {
@@ -30,8 +28,7 @@ static void dirty_and_free(size_t round)
     malloc_trim(0);
 }
 
-static void expect_zero(size_t round)
-{
+static void expect_zero(size_t round) {
     static void *blocks[BLOCKS];
 
     for (size_t i = 0; i < BLOCKS; i++) {
@@ -43,8 +40,7 @@ static void expect_zero(size_t round)
         give_back(blocks[i]);
 }
 
-int main(void)
-{
+int main(void) {
     static const unsigned rates[] = {1000, 500, 200};
     unsigned long injected = 0;
 

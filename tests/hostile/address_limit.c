@@ -10,21 +10,18 @@
 
 enum { MOST = 8000, SIZE = 40000 };
 
-static void limit(void)
-{
+static void limit(void) {
     struct rlimit bytes = {256u << 20, 256u << 20};
 
     CHECK(setrlimit(RLIMIT_AS, &bytes) == 0);
 }
 
-static void limit_without_library(void)
-{
+static void limit_without_library(void) {
     limit();
     unsetenv("LD_PRELOAD");
 }
 
-static void worker(void)
-{
+static void worker(void) {
     static unsigned char *blocks[MOST];
     size_t count = 0, small = 0;
 
@@ -57,8 +54,7 @@ static void worker(void)
     churn(2, 2000);
 }
 
-static void run_program(char *const argv[], const char *expected)
-{
+static void run_program(char *const argv[], const char *expected) {
     static struct ran ran;
     static const char *const env[] = {"LC_ALL=C", NULL};
 
@@ -71,8 +67,7 @@ static void run_program(char *const argv[], const char *expected)
     CHECK(ran.status == 0 && strcmp(ran.text, expected) == 0);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static char perl[] = "my %h; $h{$_} = 'x' x ($_ % 100) for 1..100000; print scalar(keys %h), \"\\n\"";
     static char python[] = "import json; print(len(json.dumps(list(range(10**6)))))";
     static char perl_name[] = "perl", python_name[] = "python3", perl_option[] = "-e", python_option[] = "-c";

@@ -7,8 +7,7 @@
  */
 #include "hostile.h"
 
-static bool mapped(const char *name)
-{
+static bool mapped(const char *name) {
     static char text[200000];
     int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
     size_t length = 0;
@@ -24,8 +23,7 @@ static bool mapped(const char *name)
     return strstr(text, name) != NULL;
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static char variable[4200];
     const char *env[] = {variable, NULL};
 

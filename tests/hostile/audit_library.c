@@ -12,13 +12,11 @@
 unsigned la_version(unsigned version);
 unsigned la_objopen(struct link_map *map, Lmid_t list, uintptr_t *cookie);
 
-unsigned la_version(unsigned version)
-{
+unsigned la_version(unsigned version) {
     return version;
 }
 
-unsigned la_objopen(struct link_map *map, Lmid_t list, uintptr_t *cookie)
-{
+unsigned la_objopen(struct link_map *map, Lmid_t list, uintptr_t *cookie) {
     (void)map;
     (void)list;
     *cookie = 0;

@@ -7,15 +7,13 @@
  */
 #include "hostile.h"
 
-static void close_three(void)
-{
+static void close_three(void) {
     close(0);
     close(1);
     close(2);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static const char *const talkative[] = {"HAKMEM_STATS=1", "HAKMEM_SS_OS_STATS=1", "HAKMEM_VERBOSE=1",
                                             "HAKMEM_NO_SUCH_OPTION=1", NULL};
 

@@ -24,15 +24,13 @@ static struct {
     void (*free)(void *);
 } next;
 
-static void find(const char *name, void *function)
-{
+static void find(const char *name, void *function) {
     void *symbol = dlsym(RTLD_NEXT, name);
 
     memcpy(function, &symbol, sizeof symbol);
 }
 
-static void count_call(void)
-{
+static void count_call(void) {
     __atomic_fetch_add(&counting_library_calls, 1, __ATOMIC_RELAXED);
     if (__atomic_load_n(&next.free, __ATOMIC_ACQUIRE) != NULL)
         return;
@@ -42,26 +40,22 @@ static void count_call(void)
     find("free", &next.free);
 }
 
-void *malloc(size_t size)
-{
+void *malloc(size_t size) {
     count_call();
     return next.malloc(size);
 }
 
-void *calloc(size_t count, size_t size)
-{
+void *calloc(size_t count, size_t size) {
     count_call();
     return next.calloc(count, size);
 }
 
-void *realloc(void *block, size_t size)
-{
+void *realloc(void *block, size_t size) {
     count_call();
     return next.realloc(block, size);
 }
 
-void free(void *block)
-{
+void free(void *block) {
     count_call();
     next.free(block);
 }

@@ -10,8 +10,7 @@
 
 static unsigned long heap_begin, heap_end, in_window;
 
-static void read_maps(void)
-{
+static void read_maps(void) {
     static char line[5000];
     unsigned long begin, end;
     FILE *maps = fopen("/proc/self/maps", "re");
@@ -29,13 +28,11 @@ static void read_maps(void)
     fclose(maps);
 }
 
-static bool in_heap(const void *block)
-{
+static bool in_heap(const void *block) {
     return (uintptr_t)block >= heap_begin && (uintptr_t)block < heap_end;
 }
 
-static void worker(bool forced)
-{
+static void worker(bool forced) {
     void *blocks[3] = {malloc(100), calloc(3, 33), aligned_alloc(64, 128)};
 
     blocks[0] = realloc(blocks[0], 1000);
@@ -48,8 +45,7 @@ static void worker(bool forced)
     CHECK(!forced || in_window == 0);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static const char *const forced[] = {"HAKMEM_FORCE_LIBC_ALLOC=1", "EXPECTED=forced", NULL};
     static const char *const plain[] = {"EXPECTED=plain", NULL};
 

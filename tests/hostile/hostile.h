@@ -21,8 +21,7 @@ struct ran {
     char text[100000];
 };
 
-static inline void run_child(char *const argv[], const char *const *env, void (*prepare)(void), int output)
-{
+static inline void run_child(char *const argv[], const char *const *env, void (*prepare)(void), int output) {
     alarm(CHILD_SECONDS);
     CHECK(dup2(output, 1) == 1 && dup2(output, 2) == 2);
     for (; env != NULL && *env != NULL; env++)
@@ -33,8 +32,7 @@ static inline void run_child(char *const argv[], const char *const *env, void (*
     _exit(127);
 }
 
-static inline int run(struct ran *ran, char *const argv[], const char *const *env, void (*prepare)(void))
-{
+static inline int run(struct ran *ran, char *const argv[], const char *const *env, void (*prepare)(void)) {
     int ends[2], status;
 
     CHECK(pipe2(ends, O_CLOEXEC) == 0);
@@ -60,14 +58,12 @@ static inline int run(struct ran *ran, char *const argv[], const char *const *en
     return ran->status;
 }
 
-static inline void show(const struct ran *ran)
-{
+static inline void show(const struct ran *ran) {
     dprintf(2, "status %d, output:\n%s\n", ran->status, ran->text);
 }
 
 /* The name of this program, good after /proc is gone. */
-static inline char *self_path(void)
-{
+static inline char *self_path(void) {
     static char path[4096];
 
     if (path[0] == '\0')
@@ -75,8 +71,7 @@ static inline char *self_path(void)
     return path;
 }
 
-static inline void run_worker(const char *const *env, void (*prepare)(void))
-{
+static inline void run_worker(const char *const *env, void (*prepare)(void)) {
     static struct ran ran;
     char *argv[] = {self_path(), (char *)(uintptr_t) "worker", NULL};
 
@@ -89,19 +84,16 @@ static inline void run_worker(const char *const *env, void (*prepare)(void))
     CHECK(ran.status == 0);
 }
 
-static inline bool is_worker(int argc, char **argv)
-{
+static inline bool is_worker(int argc, char **argv) {
     return argc > 1 && strcmp(argv[1], "worker") == 0;
 }
 
-static inline void *churn_in_thread(void *argument)
-{
+static inline void *churn_in_thread(void *argument) {
     churn((unsigned)(uintptr_t)argument, 1500);
     return NULL;
 }
 
-static inline void use_heap(void)
-{
+static inline void use_heap(void) {
     pthread_t threads[3];
 
     for (uintptr_t i = 0; i < 3; i++)
@@ -124,8 +116,7 @@ static inline void use_heap(void)
 }
 
 /* Lines of the text that contain `word`. */
-static inline int lines_with(const char *text, const char *word)
-{
+static inline int lines_with(const char *text, const char *word) {
     int count = 0;
 
     for (const char *at = strstr(text, word); at != NULL; at = strstr(at, word)) {

@@ -11,8 +11,7 @@
 
 enum { LARGEST = 300000, BLOCKS = 400 };
 
-static long allowed_mappings(void)
-{
+static long allowed_mappings(void) {
     char text[32] = "";
     int fd = open("/proc/sys/vm/max_map_count", O_RDONLY | O_CLOEXEC);
 
@@ -23,8 +22,7 @@ static long allowed_mappings(void)
 }
 
 /* Every second page another protection, until the kernel refuses. */
-static void eat(unsigned char *pages, size_t count, size_t page)
-{
+static void eat(unsigned char *pages, size_t count, size_t page) {
     for (size_t i = 0; i < count; i += 2)
         if (mprotect(pages + i * page, page, PROT_READ) != 0) {
             CHECK(errno == ENOMEM);
@@ -33,13 +31,11 @@ static void eat(unsigned char *pages, size_t count, size_t page)
     CHECK(!"the kernel refused at last");
 }
 
-static size_t size_of(size_t i)
-{
+static size_t size_of(size_t i) {
     return i % 20 == 0 ? (i + 1) * 8192 : i * 11 + 1;
 }
 
-static void *allocate_in_thread(void *argument)
-{
+static void *allocate_in_thread(void *argument) {
     void *block = malloc(5000);
 
     if (block != NULL)
@@ -48,8 +44,7 @@ static void *allocate_in_thread(void *argument)
     return argument;
 }
 
-static size_t allocate_politely(void **blocks, unsigned round)
-{
+static size_t allocate_politely(void **blocks, unsigned round) {
     size_t failures = 0;
     pthread_t thread;
 
@@ -73,14 +68,14 @@ static size_t allocate_politely(void **blocks, unsigned round)
     return failures;
 }
 
-int main(void)
-{
+int main(void) {
     static void *blocks[BLOCKS];
     size_t count = (size_t)allowed_mappings() + 1000, page = (size_t)sysconf(_SC_PAGESIZE);
 
     if (count > LARGEST)
         skip("max_map_count is too large to be reached quickly");
-    unsigned char *pages = mmap(NULL, count * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    unsigned char *pages =
+        mmap(NULL, count * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     CHECK(pages != MAP_FAILED);
     CHECK(allocate_politely(blocks, 0) == 0);
     eat(pages, count, page);

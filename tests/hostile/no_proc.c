@@ -9,8 +9,7 @@
 #include <sched.h>
 #include <sys/mount.h>
 
-static void take_away(void)
-{
+static void take_away(void) {
     if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
         skip("a mount namespace is not permitted here");
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
@@ -24,8 +23,7 @@ static void take_away(void)
         skip("/proc is still there");
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static const char *const reports[] = {"HAKMEM_STATS=1", "HAKMEM_SS_OS_STATS=1", "HAKMEM_VERBOSE=1", NULL};
 
     if (is_worker(argc, argv)) {

@@ -7,8 +7,7 @@
  */
 #include "hostile.h"
 
-static void worker(void)
-{
+static void worker(void) {
     use_heap();
     pid_t pid = fork();
     if (pid == 0) {
@@ -19,8 +18,7 @@ static void worker(void)
     dprintf(1, "worker ended\n");
 }
 
-static void expect_report(const char *setting, const char *name)
-{
+static void expect_report(const char *setting, const char *name) {
     static struct ran ran;
     char *argv[] = {self_path(), (char *)(uintptr_t) "worker", NULL};
     const char *env[] = {setting, NULL}, *strict[] = {setting, "HAKMEM_STRICT=1", NULL};
@@ -35,8 +33,7 @@ static void expect_report(const char *setting, const char *name)
     CHECK(ran.status == 2 && lines_with(ran.text, name) == 1 && lines_with(ran.text, "worker ended") == 0);
 }
 
-static void expect_silence(const char *setting)
-{
+static void expect_silence(const char *setting) {
     static struct ran ran;
     char *argv[] = {self_path(), (char *)(uintptr_t) "worker", NULL};
     const char *strict[] = {setting, "HAKMEM_STRICT=1", NULL};
@@ -47,8 +44,7 @@ static void expect_silence(const char *setting)
     CHECK(ran.status == 0 && strcmp(ran.text, "worker ended\n") == 0);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     if (is_worker(argc, argv)) {
         worker();
         return 0;

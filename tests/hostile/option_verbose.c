@@ -9,8 +9,7 @@
 static struct ran ran;
 static char table[100000];
 
-static void read_table(void)
-{
+static void read_table(void) {
     char path[4200];
 
     snprintf(path, sizeof path, "%s/src/options.def", getenv("TESTED_SOURCE_DIR"));
@@ -19,8 +18,7 @@ static void read_table(void)
     close(fd);
 }
 
-static int check_every_option(void)
-{
+static int check_every_option(void) {
     int count = 0;
 
     for (const char *row = strstr(table, "\nOPTION("); row != NULL; row = strstr(row + 1, "\nOPTION(")) {
@@ -35,8 +33,7 @@ static int check_every_option(void)
     return count;
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static const char *const verbose[] = {"HAKMEM_VERBOSE=1", "HAKMEM_PREWARM=13", NULL};
     static char *command[] = {NULL, (char *)(uintptr_t) "worker", NULL};
 

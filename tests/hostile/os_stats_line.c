@@ -8,12 +8,12 @@
 #include "hostile.h"
 #include <regex.h>
 
-static const char form[] = "^\\[SS_OS_STATS\\] alloc=[0-9]+ free=[0-9]+ madvise=[0-9]+ madvise_enomem=0 "
-                           "madvise_other=[0-9]+ madvise_disabled=[0-9]+ mmap_total=([1-9][0-9]*) fallback_mmap=[0-9]+ "
-                           "huge_alloc=[0-9]+ huge_fail=[0-9]+ lean_decommit=[0-9]+\n$";
+static const char form[] =
+    "^\\[SS_OS_STATS\\] alloc=[0-9]+ free=[0-9]+ madvise=[0-9]+ madvise_enomem=0 "
+    "madvise_other=[0-9]+ madvise_disabled=[0-9]+ mmap_total=([1-9][0-9]*) fallback_mmap=[0-9]+ "
+    "huge_alloc=[0-9]+ huge_fail=[0-9]+ lean_decommit=[0-9]+\n$";
 
-static void check_line(const char *const *env)
-{
+static void check_line(const char *const *env) {
     static struct ran ran;
     char *command[] = {self_path(), (char *)(uintptr_t) "worker", NULL};
     regex_t expression;
@@ -26,8 +26,7 @@ static void check_line(const char *const *env)
     regfree(&expression);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static const char *const older[] = {"HAKMEM_SS_OS_STATS=1", NULL};
     static const char *const both[] = {"HAKMEM_SS_OS_STATS=1", "HAKMEM_OS_STATS=1", NULL};
     static struct ran ran;

@@ -9,8 +9,7 @@
 #define TEST_ANY_MALLOC
 #include "hostile.h"
 
-static void worker(const char *expected)
-{
+static void worker(const char *expected) {
     unsigned long *calls = dlsym(RTLD_DEFAULT, "counting_library_calls");
 
     CHECK(calls != NULL);
@@ -22,8 +21,7 @@ static void worker(const char *expected)
         CHECK(*calls == before);
 }
 
-static void run_with(const char *first, const char *second, const char *force, const char *expected)
-{
+static void run_with(const char *first, const char *second, const char *force, const char *expected) {
     static char preload[9000], seen[32];
     const char *env[] = {preload, seen, force, NULL};
 
@@ -32,8 +30,7 @@ static void run_with(const char *first, const char *second, const char *force, c
     run_worker(env, NULL);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     const char *tested = getenv("TESTED_LIB");
 
     if (is_worker(argc, argv)) {

@@ -8,8 +8,7 @@
 
 static const char setting[] = "/proc/sys/vm/overcommit_memory";
 
-static char read_setting(void)
-{
+static char read_setting(void) {
     char value = '?';
     int fd = open(setting, O_RDONLY | O_CLOEXEC);
 
@@ -20,8 +19,7 @@ static char read_setting(void)
     return value;
 }
 
-static bool write_setting(char value)
-{
+static bool write_setting(char value) {
     int fd = open(setting, O_WRONLY | O_CLOEXEC);
     bool written = fd >= 0 && write(fd, &value, 1) == 1;
 
@@ -30,8 +28,7 @@ static bool write_setting(char value)
     return written;
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static struct ran ran;
     char old = read_setting();
 

@@ -19,33 +19,58 @@
 static int answer;
 
 static const unsigned allowed[] = {
-    SYS_brk,         SYS_mmap,        SYS_munmap,          SYS_mprotect,   SYS_mremap,     SYS_read,
-    SYS_write,       SYS_writev,      SYS_close,           SYS_openat,     SYS_lseek,      SYS_fstat,
-    SYS_newfstatat,  SYS_faccessat,   SYS_pread64,         SYS_execve,     SYS_exit,       SYS_exit_group,
-    SYS_gettid,      SYS_getpid,      SYS_set_robust_list, SYS_rseq,       SYS_prlimit64,  SYS_clone,
-    SYS_clone3,      SYS_rt_sigaction, SYS_rt_sigreturn,   SYS_rt_sigprocmask, SYS_tgkill, SYS_set_tid_address,
+    SYS_brk,
+    SYS_mmap,
+    SYS_munmap,
+    SYS_mprotect,
+    SYS_mremap,
+    SYS_read,
+    SYS_write,
+    SYS_writev,
+    SYS_close,
+    SYS_openat,
+    SYS_lseek,
+    SYS_fstat,
+    SYS_newfstatat,
+    SYS_faccessat,
+    SYS_pread64,
+    SYS_execve,
+    SYS_exit,
+    SYS_exit_group,
+    SYS_gettid,
+    SYS_getpid,
+    SYS_set_robust_list,
+    SYS_rseq,
+    SYS_prlimit64,
+    SYS_clone,
+    SYS_clone3,
+    SYS_rt_sigaction,
+    SYS_rt_sigreturn,
+    SYS_rt_sigprocmask,
+    SYS_tgkill,
+    SYS_set_tid_address,
     SYS_readlinkat,
 #ifdef SYS_arch_prctl
-    SYS_arch_prctl,  SYS_access,      SYS_readlink,
+    SYS_arch_prctl,
+    SYS_access,
+    SYS_readlink,
 #endif
 };
 
 static struct sock_filter program[200];
 static unsigned short length;
 
-static void put(unsigned short code, unsigned char if_true, unsigned char if_false, unsigned k)
-{
+static void put(unsigned short code, unsigned char if_true, unsigned char if_false, unsigned k) {
     program[length++] = (struct sock_filter){code, if_true, if_false, k};
 }
 
-static void load(size_t offset)
-{
+static void load(size_t offset) {
     put(BPF_LD | BPF_W | BPF_ABS, 0, 0, (unsigned)offset);
 }
 
 /* Allows the call `number` when its argument, masked, is one of the values. */
-static void allow_when(unsigned number, unsigned argument, unsigned mask, const unsigned *values, unsigned count)
-{
+static void allow_when(unsigned number, unsigned argument, unsigned mask, const unsigned *values,
+                       unsigned count) {
     put(BPF_JMP | BPF_JEQ | BPF_K, 0, (unsigned char)(3 + count * 2), number);
     load(offsetof(struct seccomp_data, args) + 8 * argument);
     put(BPF_ALU | BPF_AND | BPF_K, 0, 0, mask);
@@ -56,8 +81,7 @@ static void allow_when(unsigned number, unsigned argument, unsigned mask, const 
     put(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | (unsigned)answer);
 }
 
-static void install(void)
-{
+static void install(void) {
     static const unsigned advice[] = {MADV_DONTNEED};
     static const unsigned operations[] = {FUTEX_WAIT, FUTEX_WAKE, FUTEX_WAIT_BITSET};
 
@@ -70,14 +94,14 @@ static void install(void)
     }
     put(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | (unsigned)answer);
     struct sock_fprog filter = {length, program};
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
         skip("the kernel takes no seccomp filter");
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static const char *const eperm[] = {"EXPECTED=1", NULL}, *const enosys[] = {"EXPECTED=38", NULL};
-    static const char *const reports[] = {"EXPECTED=1",      "HAKMEM_STATS=1",         "HAKMEM_SS_OS_STATS=1",
+    static const char *const reports[] = {"EXPECTED=1",       "HAKMEM_STATS=1",     "HAKMEM_SS_OS_STATS=1",
                                           "HAKMEM_VERBOSE=1", "HAKMEM_KEEP_FREE=0", NULL};
 
     if (is_worker(argc, argv)) {

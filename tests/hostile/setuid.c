@@ -15,14 +15,12 @@ enum { NOBODY = 65534, NOT_SECURE = 3 };
 
 static char directory[] = "/tmp/hakmem-setuid-XXXXXX", copy[64];
 
-static void remove_copy(void)
-{
+static void remove_copy(void) {
     unlink(copy);
     rmdir(directory);
 }
 
-static void make_copy(void)
-{
+static void make_copy(void) {
     struct stat status;
     off_t at = 0;
 
@@ -36,8 +34,7 @@ static void make_copy(void)
     CHECK(chmod(directory, 0755) == 0);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static const char *const wrong[] = {"HAKMEM_VERBOSE=1", "HAKMEM_STATS=1", "HAKMEM_STRICT=1",
                                         "HAKMEM_NO_SUCH_OPTION=1", NULL};
     static struct ran plain, secure;

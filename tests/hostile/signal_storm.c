@@ -13,14 +13,12 @@ enum { SIGNALS = 3000, THREADS = 4, PLACES = 64 };
 static volatile sig_atomic_t handled;
 static void *places[PLACES];
 
-static void handler(int number)
-{
+static void handler(int number) {
     (void)number;
     handled++;
 }
 
-static void *fight(void *argument)
-{
+static void *fight(void *argument) {
     unsigned state = (unsigned)(uintptr_t)argument * 7919u + 1;
 
     while (handled < SIGNALS) {
@@ -33,8 +31,7 @@ static void *fight(void *argument)
     return NULL;
 }
 
-static void send_for_ever(pid_t target)
-{
+static void send_for_ever(pid_t target) {
     static const int numbers[] = {SIGUSR1, SIGPROF, SIGCHLD};
 
     alarm(CHILD_SECONDS);
@@ -43,8 +40,7 @@ static void send_for_ever(pid_t target)
     _exit(0);
 }
 
-int main(void)
-{
+int main(void) {
     struct sigaction action = {.sa_handler = handler};
     pthread_t threads[THREADS];
     pid_t self = getpid();

@@ -12,13 +12,11 @@ enum { THREADS = 30, STACK = 64 << 10 };
 
 static volatile sig_atomic_t handled;
 
-static void handler(int number)
-{
+static void handler(int number) {
     handled += number != 0;
 }
 
-static void *body(void *argument)
-{
+static void *body(void *argument) {
     void *aligned;
     void *left = malloc(123456);
 
@@ -40,8 +38,7 @@ static void *body(void *argument)
     return left;
 }
 
-int main(void)
-{
+int main(void) {
     pthread_attr_t attributes;
     pthread_t threads[THREADS];
     struct sigaction action = {.sa_handler = handler};

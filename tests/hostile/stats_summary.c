@@ -8,22 +8,20 @@
 #include "hostile.h"
 #include <ctype.h>
 
-static const char *const words[] = {"peak rss", "live", "mapped", "mmap", "munmap", "madvise", "fault", "time"};
+static const char *const words[] = {"peak rss", "live",    "mapped", "mmap",
+                                    "munmap",   "madvise", "fault",  "time"};
 
-static void close_output(void)
-{
+static void close_output(void) {
     fclose(stdout);
     fclose(stderr);
 }
 
-static void *exit_from_thread(void *argument)
-{
+static void *exit_from_thread(void *argument) {
     churn(2, 500);
     exit(argument != NULL);
 }
 
-static void check_summary(char *const argv[])
-{
+static void check_summary(char *const argv[]) {
     static const char *const env[] = {"HAKMEM_STATS=1", NULL};
     static struct ran ran;
 
@@ -40,8 +38,7 @@ static void check_summary(char *const argv[])
     CHECK(lines_with(ran.text, "peak rss") == 1);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     char *self = self_path();
     static char worker[] = "worker", closing[] = "closing", thread[] = "thread";
 

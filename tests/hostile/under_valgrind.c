@@ -6,13 +6,11 @@
  */
 #include "hostile.h"
 
-static void without_library(void)
-{
+static void without_library(void) {
     unsetenv("LD_PRELOAD");
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static char valgrind[] = "valgrind", tool[] = "--tool=none", quiet[] = "-q", shell[] = "/bin/true",
                 worker[] = "worker";
     static struct ran ran;

@@ -14,8 +14,7 @@ enum { ROUNDS = 15 };
 static int pipe_ends[2];
 static volatile bool pending_survived, spinning;
 
-static void *with_pending(void *argument)
-{
+static void *with_pending(void *argument) {
     (void)argument;
     CHECK(pthread_cancel(pthread_self()) == 0);
     churn(31, 400);
@@ -32,15 +31,13 @@ static void *with_pending(void *argument)
     return NULL;
 }
 
-static void clean_up(void *block)
-{
+static void clean_up(void *block) {
     verify(block, 5000, 'b');
     free(block);
     churn(32, 50);
 }
 
-static void *wait_for_ever(void *argument)
-{
+static void *wait_for_ever(void *argument) {
     char byte;
     void *block = malloc(5000);
 
@@ -54,8 +51,7 @@ static void *wait_for_ever(void *argument)
     return NULL;
 }
 
-static void *spin_for_ever(void *argument)
-{
+static void *spin_for_ever(void *argument) {
     void *block = malloc(5000);
 
     (void)argument;
@@ -69,8 +65,7 @@ static void *spin_for_ever(void *argument)
     return NULL;
 }
 
-int main(void)
-{
+int main(void) {
     CHECK(pipe(pipe_ends) == 0);
     for (int round = 0; round < ROUNDS; round++) {
         pending_survived = spinning = false;

@@ -13,8 +13,7 @@ enum { CONTEXTS = 100, STEPS = 30, STACK = 64 << 10 };
 static __thread ucontext_t contexts[CONTEXTS], home;
 static __thread void *passed[CONTEXTS];
 
-static void coroutine(int number)
-{
+static void coroutine(int number) {
     int next = (number + 1) % CONTEXTS;
 
     for (int step = 0; step < STEPS; step++) {
@@ -30,8 +29,7 @@ static void coroutine(int number)
     }
 }
 
-static void *run(void *argument)
-{
+static void *run(void *argument) {
     void *stacks[CONTEXTS];
 
     for (int i = 0; i < CONTEXTS; i++) {
@@ -51,8 +49,7 @@ static void *run(void *argument)
     return argument;
 }
 
-int main(void)
-{
+int main(void) {
     run(NULL);
     join_thread(start_thread(run, NULL));
     return 0;

@@ -21,8 +21,7 @@ static malloc_function late_malloc;
 static free_function late_free;
 static pthread_barrier_t opened, used, closed;
 
-static int measure_tls(struct dl_phdr_info *object, size_t size, void *found)
-{
+static int measure_tls(struct dl_phdr_info *object, size_t size, void *found) {
     (void)size;
     if (strcmp(object->dlpi_name, library) != 0)
         return 0;
@@ -33,8 +32,7 @@ static int measure_tls(struct dl_phdr_info *object, size_t size, void *found)
     return 1;
 }
 
-static void *open_library(int flags)
-{
+static void *open_library(int flags) {
     void *handle = dlopen(library, flags);
 
     if (handle == NULL)
@@ -47,8 +45,7 @@ static void *open_library(int flags)
     return handle;
 }
 
-static void use_late(unsigned seed, bool leave_some)
-{
+static void use_late(unsigned seed, bool leave_some) {
     void *blocks[BLOCKS];
 
     for (size_t i = 0; i < BLOCKS; i++) {
@@ -63,8 +60,7 @@ static void use_late(unsigned seed, bool leave_some)
     }
 }
 
-static void *body(void *argument)
-{
+static void *body(void *argument) {
     unsigned seed = (unsigned)(uintptr_t)argument;
 
     churn(seed, 100);
@@ -77,8 +73,7 @@ static void *body(void *argument)
     return NULL;
 }
 
-int main(void)
-{
+int main(void) {
     pthread_t threads[2 * THREADS];
 
     library = getenv("TESTED_LIB");

@@ -11,8 +11,7 @@ extern char *early_library_block;
 int *early_library_ended;
 char *early_library_block;
 
-static void use_heap(void)
-{
+static void use_heap(void) {
     for (size_t size = 1; size < 3u << 20; size = size * 3 + 1) {
         char *block = malloc(size);
         char *zeroed = calloc(1, size);
@@ -27,8 +26,7 @@ static void use_heap(void)
     }
 }
 
-__attribute__((constructor)) static void begin(void)
-{
+__attribute__((constructor)) static void begin(void) {
     use_heap();
     early_library_block = malloc(1000);
     if (early_library_block == NULL)
@@ -36,8 +34,7 @@ __attribute__((constructor)) static void begin(void)
     memset(early_library_block, 'e', 1000);
 }
 
-__attribute__((destructor)) static void end(void)
-{
+__attribute__((destructor)) static void end(void) {
     free(early_library_block);
     use_heap();
     if (early_library_ended != NULL)

@@ -16,8 +16,7 @@ enum { AT_EXIT, ON_EXIT, DESTRUCTOR, EARLY_LIBRARY, QUICK, MARKS };
 static int *marks;
 static char *kept;
 
-static void handler_at_exit(void)
-{
+static void handler_at_exit(void) {
     verify(kept, 50000, 'k');
     kept = realloc(kept, 200000);
     CHECK(kept != NULL);
@@ -25,22 +24,19 @@ static void handler_at_exit(void)
     marks[AT_EXIT] = 1;
 }
 
-static void handler_on_exit(int status, void *argument)
-{
+static void handler_on_exit(int status, void *argument) {
     CHECK(status == 0 && argument == NULL);
     churn(4, 500);
     marks[ON_EXIT] = 1;
 }
 
-static void handler_quick(void)
-{
+static void handler_quick(void) {
     churn(5, 500);
     free(kept);
     marks[QUICK] = 1;
 }
 
-__attribute__((destructor)) static void destructor(void)
-{
+__attribute__((destructor)) static void destructor(void) {
     if (marks == NULL)
         return;
     verify(kept, 50000, 'k');
@@ -49,8 +45,7 @@ __attribute__((destructor)) static void destructor(void)
     marks[DESTRUCTOR] = 1;
 }
 
-static void child(int quick)
-{
+static void child(int quick) {
     alarm(CHILD_SECONDS);
     int null = open("/dev/null", O_WRONLY);
     dup2(null, 2);
@@ -66,8 +61,7 @@ static void child(int quick)
     exit(0);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     int *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
     CHECK(shared != MAP_FAILED);

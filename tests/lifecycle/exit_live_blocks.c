@@ -14,18 +14,15 @@ struct yield {
     unsigned seed;
 };
 
-static size_t size_of(unsigned seed, int i)
-{
+static size_t size_of(unsigned seed, int i) {
     return i % 100 == 99 ? (size_t)(70000 + i * 3000) : (size_t)((unsigned)i * 53u + seed) % 4096 + 1;
 }
 
-static unsigned char mark_of(unsigned seed, int i)
-{
+static unsigned char mark_of(unsigned seed, int i) {
     return (unsigned char)(seed * 7 + (unsigned)i + 1);
 }
 
-static void *make_blocks(void *argument)
-{
+static void *make_blocks(void *argument) {
     struct yield *yield = argument;
 
     for (int i = 0; i < BLOCKS; i++) {
@@ -36,16 +33,14 @@ static void *make_blocks(void *argument)
     return NULL;
 }
 
-static void free_blocks(struct yield *yield, int parity)
-{
+static void free_blocks(struct yield *yield, int parity) {
     for (int i = parity; i < BLOCKS; i += 2) {
         verify(yield->blocks[i], size_of(yield->seed, i), mark_of(yield->seed, i));
         free(yield->blocks[i]);
     }
 }
 
-static void *free_odd_blocks(void *argument)
-{
+static void *free_odd_blocks(void *argument) {
     struct yield *yields = argument;
 
     for (int t = 0; t < THREADS; t++)
@@ -53,8 +48,7 @@ static void *free_odd_blocks(void *argument)
     return NULL;
 }
 
-static void one_round(unsigned round)
-{
+static void one_round(unsigned round) {
     static struct yield yields[THREADS];
     pthread_t threads[THREADS];
 
@@ -69,8 +63,7 @@ static void one_round(unsigned round)
     join_thread(start_thread(free_odd_blocks, yields));
 }
 
-int main(void)
-{
+int main(void) {
     long before = 0;
 
     for (unsigned round = 0; round < ROUNDS; round++) {

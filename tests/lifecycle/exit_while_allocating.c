@@ -9,15 +9,13 @@
 
 enum { CHILDREN = 60, THREADS = 3 };
 
-static void *allocate_for_ever(void *argument)
-{
+static void *allocate_for_ever(void *argument) {
     for (unsigned seed = (unsigned)(uintptr_t)argument;; seed++)
         churn(seed, 200);
     return NULL;
 }
 
-static void exit_in_the_middle(int number)
-{
+static void exit_in_the_middle(int number) {
     alarm(CHILD_SECONDS);
     for (int i = 0; i < THREADS; i++)
         start_thread(allocate_for_ever, (void *)(uintptr_t)(number * THREADS + i + 1));
@@ -28,8 +26,7 @@ static void exit_in_the_middle(int number)
 static pthread_t main_thread;
 static void *blocks_of_main[100];
 
-static void *outlive_main(void *argument)
-{
+static void *outlive_main(void *argument) {
     (void)argument;
     CHECK(pthread_join(main_thread, NULL) == 0);
     for (int i = 0; i < 100; i++) {
@@ -40,8 +37,7 @@ static void *outlive_main(void *argument)
     exit(0);
 }
 
-static void leave_main_thread(void)
-{
+static void leave_main_thread(void) {
     alarm(CHILD_SECONDS);
     main_thread = pthread_self();
     for (int i = 0; i < 100; i++) {
@@ -53,8 +49,7 @@ static void leave_main_thread(void)
     pthread_exit(NULL);
 }
 
-int main(void)
-{
+int main(void) {
     for (int number = 0; number < CHILDREN; number++) {
         pid_t pid = fork();
         if (pid == 0)

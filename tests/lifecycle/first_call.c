@@ -11,8 +11,7 @@ extern char *early_library_block;
 
 static char *preinit_block, *preinit_large, *constructor_block;
 
-static void before_everything(void)
-{
+static void before_everything(void) {
     preinit_block = malloc(100);
     preinit_large = calloc(1, 3u << 20);
     if (preinit_block == NULL || preinit_large == NULL)
@@ -26,15 +25,13 @@ static void before_everything(void)
 
 __attribute__((section(".preinit_array"), used)) static void (*const preinit)(void) = before_everything;
 
-__attribute__((constructor(101))) static void in_constructor(void)
-{
+__attribute__((constructor(101))) static void in_constructor(void) {
     constructor_block = malloc(200);
     CHECK(constructor_block != NULL);
     fill(constructor_block, 200, 'c');
 }
 
-int main(void)
-{
+int main(void) {
     CHECK(preinit_block != NULL && preinit_large != NULL);
     verify(preinit_block, 100, 'p');
     verify(preinit_large, 3u << 20, 0);

@@ -18,14 +18,12 @@ static struct forker forkers[THREADS];
 static pthread_barrier_t ready;
 static volatile bool stop;
 
-static void *one_churn(void *argument)
-{
+static void *one_churn(void *argument) {
     churn(((struct forker *)argument)->seed, 150);
     return NULL;
 }
 
-static void child(struct forker *self)
-{
+static void child(struct forker *self) {
     alarm(CHILD_SECONDS);
     for (int t = 0; t < THREADS; t++) {
         for (size_t i = 0; i < BLOCKS; i++) {
@@ -38,8 +36,7 @@ static void child(struct forker *self)
     exit(0);
 }
 
-static void *fork_often(void *argument)
-{
+static void *fork_often(void *argument) {
     struct forker *self = argument;
 
     for (size_t i = 0; i < BLOCKS; i++) {
@@ -58,16 +55,14 @@ static void *fork_often(void *argument)
     return NULL;
 }
 
-static void *allocate(void *argument)
-{
+static void *allocate(void *argument) {
     (void)argument;
     while (!stop)
         churn(77, 200);
     return NULL;
 }
 
-int main(void)
-{
+int main(void) {
     pthread_t threads[THREADS];
     pthread_t noise = start_thread(allocate, NULL);
 

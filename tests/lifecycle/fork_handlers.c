@@ -14,8 +14,7 @@ static volatile bool stop;
 static int prepared, in_parent, in_child;
 static void *across;
 
-static void prepare(void)
-{
+static void prepare(void) {
     prepared++;
     free(across);
     across = malloc(3000);
@@ -24,8 +23,7 @@ static void prepare(void)
     churn(11, 40);
 }
 
-static void parent(void)
-{
+static void parent(void) {
     in_parent++;
     verify(across, 3000, 'a');
     across = realloc(across, 90000);
@@ -33,8 +31,7 @@ static void parent(void)
     churn(12, 40);
 }
 
-static void child(void)
-{
+static void child(void) {
     in_child++;
     if (across != NULL)
         verify(across, 3000, 'a');
@@ -43,21 +40,18 @@ static void child(void)
     churn(13, 40);
 }
 
-__attribute__((constructor)) static void register_early(void)
-{
+__attribute__((constructor)) static void register_early(void) {
     CHECK(pthread_atfork(prepare, parent, child) == 0);
 }
 
-static void *allocate(void *argument)
-{
+static void *allocate(void *argument) {
     (void)argument;
     while (!stop)
         churn(14, 200);
     return NULL;
 }
 
-int main(void)
-{
+int main(void) {
     churn(15, 100);
     CHECK(pthread_atfork(prepare, parent, child) == 0);
     pthread_t thread = start_thread(allocate, NULL);

@@ -14,8 +14,7 @@ static volatile bool stop;
 static void *made_by_main[SHARED], *made_by_thread[SHARED];
 
 /* Mostly blocks that are too large for anything but the shared parts of a heap: their locks are busy. */
-static void *allocate(void *argument)
-{
+static void *allocate(void *argument) {
     for (unsigned seed = (unsigned)(uintptr_t)argument; !stop; seed += THREADS) {
         churn(seed, 50);
         for (size_t i = 0; i < 2000; i++) {
@@ -28,8 +27,7 @@ static void *allocate(void *argument)
     return NULL;
 }
 
-static void make(void **blocks, unsigned char mark)
-{
+static void make(void **blocks, unsigned char mark) {
     for (size_t i = 0; i < SHARED; i++) {
         blocks[i] = malloc(i * i * 20 + 1);
         CHECK(blocks[i] != NULL);
@@ -37,29 +35,25 @@ static void make(void **blocks, unsigned char mark)
     }
 }
 
-static void unmake(void **blocks, unsigned char mark)
-{
+static void unmake(void **blocks, unsigned char mark) {
     for (size_t i = 0; i < SHARED; i++) {
         verify(blocks[i], i * i * 20 + 1, mark);
         free(blocks[i]);
     }
 }
 
-static void *make_in_thread(void *argument)
-{
+static void *make_in_thread(void *argument) {
     (void)argument;
     make(made_by_thread, 't');
     return NULL;
 }
 
-static void *one_churn(void *argument)
-{
+static void *one_churn(void *argument) {
     churn((unsigned)(uintptr_t)argument, 200);
     return NULL;
 }
 
-static void child(int number)
-{
+static void child(int number) {
     alarm(CHILD_SECONDS);
     unmake(made_by_main, 'm');
     churn((unsigned)number + 1000, 200);
@@ -76,8 +70,7 @@ static void child(int number)
     _exit(0);
 }
 
-int main(void)
-{
+int main(void) {
     pthread_t threads[THREADS];
 
     make(made_by_main, 'm');

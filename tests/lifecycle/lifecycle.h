@@ -38,23 +38,20 @@
 
 enum { SKIPPED = 77, SLOTS = 96, CHILD_SECONDS = 100 };
 
-static inline void check_failed(const char *condition, const char *file, int line)
-{
+static inline void check_failed(const char *condition, const char *file, int line) {
     dprintf(2, "%s:%d: this does not hold: %s (errno %d)\n", file, line, condition, errno);
     _exit(1);
 }
 
 #define CHECK(condition) ((condition) ? (void)0 : check_failed(#condition, __FILE__, __LINE__))
 
-static inline void skip(const char *reason)
-{
+static inline void skip(const char *reason) {
     dprintf(2, "SKIP: %s\n", reason);
     _exit(SKIPPED);
 }
 
 #ifndef TEST_ANY_MALLOC
-__attribute__((constructor)) static void require_tested_library(void)
-{
+__attribute__((constructor)) static void require_tested_library(void) {
     const char *tested = getenv("TESTED_LIB");
     Dl_info where;
     struct stat expected, actual;
@@ -68,20 +65,17 @@ __attribute__((constructor)) static void require_tested_library(void)
 }
 #endif
 
-static inline void fill(void *block, size_t size, unsigned char mark)
-{
+static inline void fill(void *block, size_t size, unsigned char mark) {
     memset(block, mark, size);
 }
 
-static inline void verify(const void *block, size_t size, unsigned char mark)
-{
+static inline void verify(const void *block, size_t size, unsigned char mark) {
     const unsigned char *bytes = (const unsigned char *)block;
 
     CHECK(size == 0 || (bytes[0] == mark && memcmp(bytes, bytes + 1, size - 1) == 0));
 }
 
-static inline unsigned next_random(unsigned *state)
-{
+static inline unsigned next_random(unsigned *state) {
     *state ^= *state << 13;
     *state ^= *state >> 17;
     *state ^= *state << 5;
@@ -89,8 +83,7 @@ static inline unsigned next_random(unsigned *state)
 }
 
 /* Mostly small sizes, one in 16 up to 64 KiB, one in 256 up to 2 MiB: every kind of block takes part. */
-static inline size_t mixed_size(unsigned *state)
-{
+static inline size_t mixed_size(unsigned *state) {
     unsigned r = next_random(state);
 
     if (r % 256 == 0)
@@ -107,8 +100,7 @@ struct slot {
 };
 
 /* Gives an empty slot a new block, by each of the four ways in turn. */
-static inline void slot_allocate(struct slot *slot, unsigned *state)
-{
+static inline void slot_allocate(struct slot *slot, unsigned *state) {
     unsigned way = next_random(state) % 8;
 
     slot->size = mixed_size(state);
@@ -128,8 +120,7 @@ static inline void slot_allocate(struct slot *slot, unsigned *state)
     fill(slot->block, slot->size, slot->mark);
 }
 
-static inline void slot_step(struct slot *slot, unsigned *state)
-{
+static inline void slot_step(struct slot *slot, unsigned *state) {
     if (slot->block == NULL) {
         slot_allocate(slot, state);
         return;
@@ -148,8 +139,7 @@ static inline void slot_step(struct slot *slot, unsigned *state)
     }
 }
 
-static inline void churn(unsigned seed, int steps)
-{
+static inline void churn(unsigned seed, int steps) {
     struct slot slots[SLOTS] = {{NULL, 0, 0}};
     unsigned state = seed * 2654435761u | 1;
 
@@ -163,8 +153,7 @@ static inline void churn(unsigned seed, int steps)
 }
 
 /* A field such as "VmRSS:" or "VmSize:"; reads without stdio, which would allocate. */
-static inline long status_kib(const char *field)
-{
+static inline long status_kib(const char *field) {
     char text[8192];
     int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
     ssize_t length = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
@@ -178,8 +167,7 @@ static inline long status_kib(const char *field)
     return line != NULL ? strtol(line + strlen(field), NULL, 10) : -1;
 }
 
-static inline void await_child(pid_t child)
-{
+static inline void await_child(pid_t child) {
     int status;
 
     CHECK(child > 0);
@@ -190,16 +178,14 @@ static inline void await_child(pid_t child)
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-static inline pthread_t start_thread(void *(*body)(void *), void *argument)
-{
+static inline pthread_t start_thread(void *(*body)(void *), void *argument) {
     pthread_t thread;
 
     CHECK(pthread_create(&thread, NULL, body, argument) == 0);
     return thread;
 }
 
-static inline void *join_thread(pthread_t thread)
-{
+static inline void *join_thread(pthread_t thread) {
     void *result;
 
     CHECK(pthread_join(thread, &result) == 0);

@@ -17,13 +17,11 @@ struct parcel {
 
 static struct parcel *table[PLACES];
 
-static void check_parcel(const struct parcel *parcel)
-{
+static void check_parcel(const struct parcel *parcel) {
     verify(parcel->bytes, parcel->size, parcel->mark);
 }
 
-static struct parcel *new_parcel(struct parcel *old, unsigned *state)
-{
+static struct parcel *new_parcel(struct parcel *old, unsigned *state) {
     size_t size = mixed_size(state) % 40000;
     struct parcel *parcel = next_random(state) % 4 == 0 ? realloc(old, sizeof *parcel + size) : NULL;
 
@@ -38,8 +36,7 @@ static struct parcel *new_parcel(struct parcel *old, unsigned *state)
     return parcel;
 }
 
-static void *body(void *argument)
-{
+static void *body(void *argument) {
     unsigned state = (unsigned)(uintptr_t)argument * 40503u + 1;
 
     for (int step = 0; step < STEPS; step++) {
@@ -55,8 +52,7 @@ static void *body(void *argument)
     return NULL;
 }
 
-int main(void)
-{
+int main(void) {
     pthread_t threads[THREADS];
 
     for (uintptr_t i = 0; i < THREADS; i++)

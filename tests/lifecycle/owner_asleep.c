@@ -18,8 +18,7 @@ struct owner {
 
 static struct owner owners[OWNERS];
 
-static void *body(void *argument)
-{
+static void *body(void *argument) {
     struct owner *self = argument;
 
     for (size_t round = 0; round < ROUNDS; round++) {
@@ -39,8 +38,7 @@ static void *body(void *argument)
     return NULL;
 }
 
-static void *free_odd(void *argument)
-{
+static void *free_odd(void *argument) {
     struct owner *owner = argument;
 
     for (int i = 1; i < owner->count; i += 2)
@@ -48,8 +46,7 @@ static void *free_odd(void *argument)
     return NULL;
 }
 
-static void free_all_of(struct owner *owner)
-{
+static void free_all_of(struct owner *owner) {
     pthread_t helper = start_thread(free_odd, owner);
 
     for (int i = 0; i < owner->count; i += 2)
@@ -57,8 +54,7 @@ static void free_all_of(struct owner *owner)
     join_thread(helper);
 }
 
-int main(void)
-{
+int main(void) {
     pthread_t threads[OWNERS];
 
     for (int t = 0; t < OWNERS; t++) {

@@ -15,8 +15,7 @@ enum { SIGNALS = 400, THREADS = 2 };
 static volatile sig_atomic_t arrived;
 static volatile double spoiled;
 
-static void handler(int number)
-{
+static void handler(int number) {
     int saved = errno;
     char copy[256];
 
@@ -27,15 +26,13 @@ static void handler(int number)
     arrived++;
 }
 
-static void *allocate(void *argument)
-{
+static void *allocate(void *argument) {
     for (unsigned seed = (unsigned)(uintptr_t)argument; arrived < SIGNALS; seed++)
         churn(seed, 200);
     return NULL;
 }
 
-int main(void)
-{
+int main(void) {
     pthread_t threads[THREADS];
     struct sigaction action = {.sa_handler = handler};
     struct itimerval every = {{0, 200}, {0, 200}}, never = {{0, 0}, {0, 0}};

@@ -17,22 +17,19 @@ static volatile bool stop;
 static char *self;
 static char *arguments[] = {(char *)"spawned", (char *)"child", NULL};
 
-static void *allocate(void *argument)
-{
+static void *allocate(void *argument) {
     for (unsigned seed = (unsigned)(uintptr_t)argument; !stop; seed++)
         churn(seed, 200);
     return NULL;
 }
 
-static void *replace(void *argument)
-{
+static void *replace(void *argument) {
     (void)argument;
     execve(self, arguments, environ);
     _exit(1);
 }
 
-static pid_t start_by_vfork(void)
-{
+static pid_t start_by_vfork(void) {
     pid_t pid = vfork();
 
     if (pid == 0) {
@@ -42,8 +39,7 @@ static pid_t start_by_vfork(void)
     return pid;
 }
 
-static void exec_from_thread(void)
-{
+static void exec_from_thread(void) {
     pid_t pid = fork();
 
     if (pid == 0) {
@@ -57,8 +53,7 @@ static void exec_from_thread(void)
     await_child(pid);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     pthread_t threads[THREADS];
     char command[4200];
 

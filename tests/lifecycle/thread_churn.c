@@ -11,8 +11,7 @@ enum { THREADS = 10000, WARM_UP = 1000, AT_ONCE = 4, GROWTH_KIB = 8 << 10 };
 
 static void *left_behind[AT_ONCE];
 
-static void *live_and_die(void *argument)
-{
+static void *live_and_die(void *argument) {
     size_t place = (size_t)(uintptr_t)argument % AT_ONCE;
     size_t size = (size_t)(uintptr_t)argument % 2000 + 1;
     void *own[24];
@@ -32,8 +31,7 @@ static void *live_and_die(void *argument)
     return NULL;
 }
 
-int main(void)
-{
+int main(void) {
     long before = 0;
 
     for (uintptr_t number = 0; number < THREADS; number += AT_ONCE) {

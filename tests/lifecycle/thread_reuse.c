@@ -12,15 +12,13 @@ enum { THREADS = 60, BYTES = 8 << 20, MOST = BYTES / 64, BOUND_KIB = 96 << 10 };
 static void *blocks[MOST];
 static int count;
 
-static void free_all(void)
-{
+static void free_all(void) {
     for (int i = 0; i < count; i++)
         free(blocks[i]);
     count = 0;
 }
 
-static void *fill_eight_mib(void *argument)
-{
+static void *fill_eight_mib(void *argument) {
     unsigned state = (unsigned)(uintptr_t)argument * 77777u | 1;
 
     for (size_t total = 0; total < BYTES;) {
@@ -35,8 +33,7 @@ static void *fill_eight_mib(void *argument)
     return NULL;
 }
 
-int main(void)
-{
+int main(void) {
     for (uintptr_t number = 0; number < THREADS; number++) {
         join_thread(start_thread(fill_eight_mib, (void *)number));
         free_all();

@@ -21,8 +21,7 @@ static pthread_key_t keys[KEYS];
 static int calls[THREADS];
 static __thread int thread_number;
 
-static struct value *new_value(int iteration)
-{
+static struct value *new_value(int iteration) {
     struct value *value = malloc(sizeof *value);
 
     CHECK(value != NULL);
@@ -35,8 +34,7 @@ static struct value *new_value(int iteration)
     return value;
 }
 
-static void destroy(struct value *value)
-{
+static void destroy(struct value *value) {
     int iteration = value->iteration;
 
     calls[thread_number]++;
@@ -53,21 +51,18 @@ static void destroy(struct value *value)
     }
 }
 
-static void run_destructor(void *argument)
-{
+static void run_destructor(void *argument) {
     destroy(argument);
 }
 
-static void *body(void *argument)
-{
+static void *body(void *argument) {
     thread_number = (int)(intptr_t)argument;
     for (int k = 0; k < KEYS / 2; k++)
         CHECK(pthread_setspecific(keys[k], new_value(0)) == 0);
     return NULL;
 }
 
-int main(void)
-{
+int main(void) {
     long before = 0;
 
     for (int k = 0; k < KEYS; k++)

@@ -21,8 +21,7 @@ int ended = 0;
 struct last_user {
     std::vector<std::string> lines;
 
-    ~last_user()
-    {
+    ~last_user() {
         std::map<int, std::string> late;
         for (int i = 0; i < 200; i++)
             late[i] = std::string(static_cast<size_t>(i) * 5, 'x');
@@ -41,8 +40,7 @@ thread_local last_user user;
 thread_local std::map<std::string, std::vector<int>> table;
 thread_local std::unique_ptr<std::string> lazily;
 
-void body(int number)
-{
+void body(int number) {
     for (size_t i = 0; i < 300; i++)
         user.lines.emplace_back(i, 'y');
     for (int i = 0; i < 50; i++)
@@ -53,8 +51,7 @@ void body(int number)
 
 } // namespace
 
-int main()
-{
+int main() {
     for (int number = 0; number < 100; number++)
         std::thread(body, number).join();
     CHECK(ended == 100 && handed_over.size() == 100);
