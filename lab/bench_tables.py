@@ -1,0 +1,175 @@
+"""The tables of `hakmem bench`: one for each workload, one that sums up, one of geometric means.
+
+A speed ratio is always a quotient of speeds, so that above 1.00 is faster, whatever the workload's unit. Losses stand
+where wins stand and in the same words. Text only: figures come from lab/campaign.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from lab.campaign import Campaign, Result, geometric_mean, standing
+from lab.statistics import Interval
+
+PIPE_WIDTH = 150
+METRICS = {
+    "cpu": "user and system time",
+    "throughput": "throughput by the wall clock",
+    "wall": "wall time",
+    "instructions": "instructions",
+}
+STOPS = {
+    "precision": "the intervals are narrow enough",
+    "pairs": "all blocks done",
+    "budget": "the time was up",
+    "interrupted": "interrupted",
+}
+
+
+def console(to_stderr: bool = False) -> Console:
+    """Rich's console; in a pipe as wide as the tables need."""
+    made = Console(stderr=to_stderr, highlight=False)
+    return made if made.is_terminal else Console(stderr=to_stderr, highlight=False, width=PIPE_WIDTH)
+
+
+def spoken_value(value: float, unit: str) -> str:
+    """A speed or a time for people: 22.4 M ops/s, 0.312 s."""
+    if unit == "s":
+        return f"{value:.3f} s"
+    for limit, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= limit:
+            return f"{value / limit:.3g} {letter}{unit}" if value < 1e3 * limit else f"{value / limit:.0f} {letter}{unit}"
+    return f"{value:.3g} {unit}"
+
+
+def spoken_ratio(interval: Interval) -> str:
+    """The ratio with its 95 % interval; without one when a single block cannot have any."""
+    if interval.n < 2:
+        return f"{interval.median:.3f} [one block]"
+    return f"{interval.median:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
+
+
+def _mb(kb: float) -> str:
+    return f"{kb / 1024:.1f}" if kb < 100 * 1024 else f"{kb / 1024:.0f}"
+
+
+def _table(title: str, left: Sequence[str], right: Sequence[str]) -> Table:
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    for heading in left:
+        table.add_column(heading)
+    for heading in right:
+        table.add_column(heading, justify="right")
+    return table
+
+
+def listing() -> Table:
+    """The empty table of what can be measured."""
+    table = Table(box=box.SIMPLE_HEAD)
+    for heading in ("group", "workload", "threads", "question", "after"):
+        table.add_column(heading)
+    return table
+
+
+def workload_table(result: Result, reference: str) -> Table:
+    """Every allocator on one workload; the fastest first."""
+    comparison = result.comparison
+    workload = result.workload
+    title = f"{workload.name}: {workload.question}"
+    if comparison and comparison.blocks:
+        stop = STOPS.get(comparison.stopped, comparison.stopped)
+        title += f"\n  {METRICS[comparison.metric]}, {len(comparison.blocks)} blocks in {comparison.seconds:.0f} s ({stop}); "
+        title += f"after {workload.after}"
+    table = _table(title, ["allocator"], ["median", f"speed to {reference} [95 %]", "peak MB", "faults"])
+    table.add_column(f"{reference} is")
+    against = reference in result.measured
+    names = sorted(result.measured, key=lambda name: -result.interval(name, result.measured[0]).median)
+    for name in names:
+        other = against and name != reference
+        table.add_row(
+            name,
+            _median_value(result, name),
+            spoken_ratio(result.interval(name, reference)) if other else ("1" if name == reference else "-"),
+            _mb(result.peak_kb(name)),
+            f"{result.median(name, lambda sample: sample.minor_faults):,.0f}",
+            standing(result.interval(reference, name)) if other else "",
+        )
+    for name, why in result.failures.items():
+        table.add_row(name, "FAILED", "-", "-", "-", why)
+    return table
+
+
+def _median_value(result: Result, name: str) -> str:
+    """What was compared: CPU time for one thread, else the workload's own figure."""
+    assert result.comparison
+    if result.comparison.metric == "cpu":
+        return f"{result.median(name, lambda sample: sample.cpu_s):.3f} s CPU"
+    return spoken_value(result.median(name, lambda sample: sample.value), result.workload.unit)
+
+
+def summary_table(campaign: Campaign) -> Table:
+    """One row for each workload: the reference against the best of the others, in speed and in memory."""
+    reference = campaign.reference
+    table = _table(
+        f"{reference} against the best of the others (above 1.00 {reference} is faster)",
+        ["workload", "best peer"],
+        [f"speed of {reference} to it [95 %]", "peak MB", "least MB", "of"],
+    )
+    table.add_column("verdict")
+    for result in campaign.results:
+        best = result.best_peer(reference)
+        if best is None:
+            why = "; ".join(f"{name}: {reason}" for name, reason in result.failures.items()) or "nothing was measured"
+            table.add_row(result.workload.name, "-", "-", "-", "-", "-", why)
+            continue
+        least = min((name for name in result.measured if name != reference), key=result.peak_kb)
+        interval = result.interval(reference, best)
+        table.add_row(
+            result.workload.name,
+            best,
+            spoken_ratio(interval),
+            _mb(result.peak_kb(reference)),
+            _mb(result.peak_kb(least)),
+            least,
+            standing(interval) + (f"; {', '.join(result.failures)} failed" if result.failures else ""),
+        )
+    return table
+
+
+def means_table(campaign: Campaign) -> Table:
+    """Geometric means over the workloads that both were measured on, and how many of them stand how."""
+    reference = campaign.reference
+    table = _table(
+        f"geometric means: {reference} to each of the others",
+        ["against"],
+        ["workloads", "speed", "peak RSS", "ahead", "behind", "level", "cannot tell"],
+    )
+    others = [each.name for each in campaign.allocators if each.name != reference]
+    for name in others:
+        both = [result for result in campaign.results if {name, reference} <= set(result.measured)]
+        _add_means(table, name, reference, [(result, name) for result in both])
+    best = [(result, result.best_peer(reference)) for result in campaign.results]
+    if len(others) > 1:
+        _add_means(table, "the best of each row", reference, [(result, name) for result, name in best if name])
+    return table
+
+
+def _add_means(table: Table, label: str, reference: str, rows: Sequence[tuple[Result, str]]) -> None:
+    if not rows:
+        table.add_row(label, "0", *["-"] * 6)
+        return
+    intervals = [result.interval(reference, name) for result, name in rows]
+    stands = [standing(interval) for interval in intervals]
+    memory = [result.peak_kb(reference) / result.peak_kb(name) for result, name in rows]
+    known = [stands.count(word) for word in ("ahead", "behind", "level")]
+    table.add_row(
+        label,
+        str(len(rows)),
+        f"{geometric_mean([interval.median for interval in intervals]):.3f}",
+        f"{geometric_mean(memory):.3f}",
+        *map(str, known),
+        str(len(rows) - sum(known)),
+    )

@@ -1,0 +1,197 @@
+"""`hakmem bench`: the mixed workload and the suite, hakmem against every allocator that is installed."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lab import bench_tables, campaign, peers, programs, real, store, workloads
+from lab.campaign import Campaign
+from lab.errors import AskedWrongly, LabError
+from lab.model import Allocator, Machine, Workload
+from lab.pairs import Comparison
+from lab.progress import Progress, spoken_time
+from lab.statistics import MINIMUM_BLOCKS
+from lab.workloads import Skipped
+
+UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
+
+
+def command(
+    workload: Annotated[list[str] | None, typer.Option("--workload", "-w", help="only this workload (may be repeated)")] = None,
+    group: Annotated[list[str] | None, typer.Option("--group", "-g", help="only this group (may be repeated)")] = None,
+    peer: Annotated[list[str] | None, typer.Option("--peer", "-p", help="only this allocator: a name or a library")] = None,
+    reference: Annotated[str, typer.Option(help="what the others are compared with: a name or a library")] = "hakmem",
+    pairs: Annotated[int | None, typer.Option(min=1, help="blocks of each workload (10 when no budget is given)")] = None,
+    budget: Annotated[str, typer.Option(help="time for everything: 90s, 5m, 1h")] = "",
+    size: Annotated[str, typer.Option(help="length of a run: short, default or full")] = "short",
+    with_real: Annotated[bool, typer.Option("--real", help="the real programs as well")] = False,
+    install: Annotated[bool, typer.Option("--install", help="install what real programs need, from Debian")] = False,
+    only_list: Annotated[bool, typer.Option("--list", help="list workloads and allocators; measure nothing")] = False,
+    to_json: Annotated[str, typer.Option("--json", metavar="FILE", help="every run as JSON; - is standard output")] = "",
+    seed: Annotated[int, typer.Option(help="of the order of the runs")] = 0,
+    quiet: Annotated[bool, typer.Option("--quiet", help="no progress, and no table for each workload")] = False,
+) -> int:
+    """The mixed workload and the suite against every installed allocator: ratios of speed with intervals, and memory.
+
+    Runs are short and interleaved; a ratio is the median over blocks, with its 95 % interval. Ctrl-C keeps what was
+    measured. `hakmem peers` makes the allocators to compare with.
+    """
+    seconds = parse_duration(budget) if budget else None
+    out = bench_tables.console(to_stderr=to_json == "-")
+    if only_list:
+        _list(out)
+        return 0
+    chosen, skipped = _workloads(workload or [], group or [], with_real, size, install, out)
+    allocators = _allocators(reference, peer or [])
+    if to_json not in ("", "-"):
+        _check_writable(to_json)
+    blocks = pairs or (1000 if seconds else MINIMUM_BLOCKS)
+    _announce(chosen, allocators, seconds, blocks, quiet)
+    done = _measured(chosen, allocators, seconds, blocks, pairs is None and seconds is not None, seed, quiet, out)
+    _print_summary(done, skipped, len(chosen), out)
+    if to_json:
+        options = {"size": size, "budget_s": seconds, "pairs": pairs, "seed": seed}
+        _write_json(to_json, done, skipped, options)
+    return 130 if done.interrupted else 0
+
+
+def parse_duration(text: str) -> float:
+    """Seconds from 90, 90s, 5m or 1.5h. Raises AskedWrongly."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip())
+    if not found or float(found[1]) <= 0:
+        raise AskedWrongly(f"'{text}' is no duration", "write for example 90s, 5m or 1h")
+    return float(found[1]) * UNITS[found[2]]
+
+
+def _workloads(
+    names: list[str], groups: list[str], with_real: bool, size: str, install: bool, out: bench_tables.Console
+) -> tuple[list[Workload], list[Skipped]]:
+    skipped: list[Skipped] = []
+    chosen = workloads.choose(names, groups, with_real, size, skipped)
+    packages = sorted({each.package for each in skipped if each.package})
+    if install and packages:
+        real.install(packages)
+        skipped.clear()
+        chosen = workloads.choose(names, groups, with_real, size, skipped)
+    if not chosen:
+        _print_skipped(skipped, out)
+        raise LabError("nothing is left to measure", "--install installs what is missing")
+    return chosen, skipped
+
+
+def _allocators(reference: str, names: list[str]) -> list[Allocator]:
+    """The reference, then the others: those that are named, or every installed one of another family."""
+    if reference == "hakmem":
+        programs.library()
+    first = peers.find(reference)
+    others = [peers.find(name) for name in names] or [each for each in peers.installed() if each.family != "hakmem"]
+    others = [each for each in others if each.path != first.path]
+    if len({each.name for each in [first, *others]}) <= len(others):
+        raise AskedWrongly("two allocators have the same name", "name a library yourself: --peer label=/path/to/library.so")
+    if not others:
+        raise LabError("there is nothing to compare with", "`hakmem peers` makes other allocators")
+    return [first, *others]
+
+
+def _announce(chosen: list[Workload], allocators: list[Allocator], seconds: float | None, blocks: int, quiet: bool) -> None:
+    if quiet:
+        return
+    time = seconds or campaign.forecast_s(chosen, len(allocators), blocks)
+    words = f"{len(chosen)} workloads on {', '.join(each.name for each in allocators)}: about {spoken_time(time)}"
+    print(f"hakmem: {words}; Ctrl-C keeps what was measured", file=sys.stderr)
+    if all(each.family in ("hakmem", "glibc") for each in allocators):
+        print("hakmem: no peer but glibc is here: `hakmem peers` makes them", file=sys.stderr)
+
+
+def _measured(
+    chosen: list[Workload],
+    allocators: list[Allocator],
+    seconds: float | None,
+    blocks: int,
+    may_stop: bool,
+    seed: int,
+    quiet: bool,
+    out: bench_tables.Console,
+) -> Campaign:
+    total = seconds or campaign.forecast_s(chosen, len(allocators), blocks)
+    with Progress(total, quiet, label="bench") as progress:
+        try:
+            campaign.prove(chosen, allocators, progress.say)
+        except KeyboardInterrupt:
+            return Campaign(allocators[0].name, allocators, interrupted=True)
+
+        def step(workload: Workload, comparison: Comparison | None) -> None:
+            progress.say(f"{workload.name}: {len(comparison.blocks) if comparison else 0} blocks")
+
+        return campaign.measure(
+            chosen,
+            allocators,
+            budget_s=seconds,
+            blocks=blocks,
+            precision=campaign.PRECISION if may_stop else None,
+            seed=seed,
+            on_step=step,
+            on_result=lambda result: None if quiet else out.print(bench_tables.workload_table(result, allocators[0].name)),
+        )
+
+
+def _print_summary(done: Campaign, skipped: list[Skipped], asked: int, out: bench_tables.Console) -> None:
+    out.print(bench_tables.summary_table(done))
+    out.print(bench_tables.means_table(done))
+    _print_skipped(skipped, out)
+    missing = asked - len(done.results)
+    if missing:
+        why = "interrupted" if done.interrupted else "the time was up"
+        out.print(f"{missing} of {asked} workloads were not measured: {why}")
+    elif done.interrupted:
+        out.print("interrupted in the last workload")
+
+
+def _print_skipped(skipped: list[Skipped], out: bench_tables.Console) -> None:
+    for each in skipped:
+        fix = f" (the Debian package {each.package} has it; --install installs it)" if each.package else ""
+        out.print(f"{each.name} was skipped: {each.reason}{fix}", markup=False)
+
+
+def _list(out: bench_tables.Console) -> None:
+    table = bench_tables.listing()
+    for row in workloads.ROWS:
+        table.add_row(row.group, row.name, str(row.threads), row.question, row.after)
+    for program in workloads.PROGRAMS:
+        missing = [name for name in program.tools if not real.tool(name)]
+        state = f"not here: package {program.package}" if missing else "a real program"
+        table.add_row(workloads.REAL, program.name, "", program.question, state)
+    out.print(table)
+    out.print("allocators here: " + ", ".join(each.name for each in peers.installed()), markup=False)
+
+
+def _check_writable(path: str) -> None:
+    """Before an hour is measured, not after."""
+    try:
+        with open(path, "a"):
+            pass
+    except OSError as error:
+        raise LabError(f"cannot write {path}: {error.strerror}", "give --json a file that can be written") from None
+
+
+def _write_json(target: str, done: Campaign, skipped: list[Skipped], options: dict[str, object]) -> None:
+    values = {
+        "kind": "bench",
+        "commit": store.commit(),
+        "machine": asdict(Machine.read()),
+        "options": options,
+        "skipped": [asdict(each) for each in skipped],
+        **campaign.as_json(done),
+    }
+    text = json.dumps(values, indent=1)
+    if target == "-":
+        print(text)
+    else:
+        Path(target).write_text(text + "\n")
