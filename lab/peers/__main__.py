@@ -1,4 +1,4 @@
-"""`python3 -m lab.peers NAME...`: makes peers without the lab's environment, for scripts.
+"""`python3 -m lab.peers [--again] NAME...`: makes peers without the lab's environment, for scripts.
 
 One line for each on standard output (path, name, version); what cannot be had is said on standard error, status 1.
 """
@@ -17,10 +17,11 @@ def say(step: Step) -> None:
         print(f"hakmem: making {step.name}", file=sys.stderr)
 
 
-def main(names: list[str]) -> int:
+def main(words: list[str]) -> int:
     """Makes the peers of these names, all without a name; returns the exit status."""
+    names = [word for word in words if word != "--again"]
     try:
-        results = get(names or None, say)
+        results = get(names or None, say, again="--again" in words)
     except LabError as error:
         print(error.text(), file=sys.stderr)
         return error.status

@@ -5,6 +5,7 @@ the path of a driver that is linked to it, or by the last part of a driver's nam
 `system`). `label=path` gives it another name in the tables.
 """
 
+import json
 import os
 import re
 import shutil
@@ -44,10 +45,10 @@ class Allocator:
         return clean_environment(LD_PRELOAD=self.preload, **asked)
 
     def version(self):
-        """The version that get_mimalloc.sh wrote down, if this is a peer of that script."""
+        """The version that lies beside the library, if this is a peer that `hakmem peers` made."""
         name = "libmimalloc3.so" if self.label == "mi" else os.path.basename(self.preload or "")
-        noted = PEERS / f"{name}.version"
-        return noted.read_text().strip() if name and noted.is_file() else ""
+        noted = (PEERS / (name or "none")).with_suffix(".json")
+        return json.loads(noted.read_text())["version"] if noted.is_file() else ""
 
     def command(self, iterations, working_set, seed=1):
         return [self.driver, str(iterations), str(working_set), str(seed)]
