@@ -1,3 +1,4 @@
-"""Long runs of the mixed workload: `sources` run one epoch at a time, `rounds` take turns, `outcome` sums up, `record`
-writes files. The first two need the standard library only; scripts/measure/soak.py uses them without the lab's packages.
+"""Long runs of the mixed workload: `sources` run one epoch at a time, `rounds` take turns, `outcome` sums up, `table`
+says it and `files` keeps it. The first two need the standard library only, so that scripts/measure/soak.py works without
+the lab's packages.
 """

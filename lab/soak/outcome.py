@@ -12,7 +12,10 @@ from lab.model import Allocator
 
 @dataclass
 class Soak:
-    """`iterations` is the length of an epoch in operations, `seconds` the wall time, `proofs` what the witness said."""
+    """`iterations` is the length of an epoch in operations, `seconds` the wall time, `proofs` what the witness said.
+
+    `rows` has an allocator's epochs, `ended_s` when each of them was over, in seconds since the soak began.
+    """
 
     model: str
     allocators: list[Allocator]
@@ -21,17 +24,20 @@ class Soak:
     seed: int
     cpu: int | None = None
     rows: dict[str, list[csvs.Row]] = field(default_factory=dict)
+    ended_s: dict[str, list[float]] = field(default_factory=dict)
     crashed: dict[str, str] = field(default_factory=dict)
     proofs: list[str] = field(default_factory=list)
     seconds: float = 0.0
     interrupted: bool = False
 
-    def add(self, name: str, row: csvs.Row | CrashError) -> None:
+    def add(self, name: str, row: csvs.Row | CrashError, ended_s: float) -> None:
         """Takes what lab.soak.rounds gives."""
         if isinstance(row, CrashError):
             self.crashed[name] = row.message
         else:
             self.rows.setdefault(name, []).append(row)
+            self.ended_s.setdefault(name, []).append(ended_s)
+        self.seconds = ended_s
 
     def throughput(self) -> dict[str, list[float]]:
         """Operations a second by allocator, an entry an epoch."""

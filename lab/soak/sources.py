@@ -54,6 +54,8 @@ def epoch_length(workload: Workload, allocators: Sequence[Allocator], epoch_s: f
 class LongRun:
     """One process that runs an epoch whenever it is asked to; it starts with the first."""
 
+    ROW = csvs.Epoch
+
     def __init__(
         self, workload: Workload, allocator: Allocator, cpu: int | None = None, timeout_s: float = 600.0
     ) -> None:
@@ -134,6 +136,8 @@ class LongRun:
 
 class Steps:
     """A new process for each step; the clock of `elapsed_s` starts here."""
+
+    ROW = csvs.Step
 
     def __init__(
         self,

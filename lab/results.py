@@ -1,0 +1,25 @@
+"""How a command gives its result: lines on standard output, JSON in a file or, for `--json -`, on standard output."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lab.errors import LabError
+
+
+def give(lines: Sequence[str], data: Mapping[str, Any], to_json: str = "") -> None:
+    """Prints the lines, and writes `data` when it was asked for; with `-` it stands in place of the lines."""
+    text = json.dumps(data, indent=2, allow_nan=False) if to_json else ""
+    if to_json == "-":
+        print(text)
+        return
+    print("\n".join(lines))
+    if to_json:
+        try:
+            Path(to_json).write_text(text + "\n", encoding="utf-8")
+        except OSError as error:
+            fix = "give --json a file that can be written, or - for standard output"
+            raise LabError(f"cannot write {to_json}: {error.strerror}", fix) from None

@@ -1,0 +1,71 @@
+"""The files of a soak, in one directory.
+
+NAME.csv for each allocator, written line by line while it runs (lab/csvs.py; scripts/analyze_soak.py reads them),
+then throughput.svg and .png, rss.svg and .png over time, and soak.json with everything.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TextIO
+
+from lab import csvs
+from lab.curves import Chart, draw
+from lab.errors import LabError
+from lab.soak.outcome import Soak
+from lab.soak.sources import MODELS
+
+
+class Directory:
+    """Where the files go; a context manager that closes them."""
+
+    def __init__(self, path: Path, names: Sequence[str], model: str) -> None:
+        """Makes the directory and begins the CSV files. Raises LabError when it cannot."""
+        self.path = path
+        self._files: list[TextIO] = []
+        self._writers: dict[str, csvs.Writer] = {}
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            for name in names:
+                self._files.append(open(path / f"{file_name(name)}.csv", "w", encoding="utf-8"))
+                self._writers[name] = csvs.Writer(self._files[-1], MODELS[model].ROW)
+        except OSError as error:
+            self.__exit__()
+            raise LabError(f"cannot write {error.filename}: {error.strerror}", "choose another directory with --out") from None
+
+    def __enter__(self) -> Directory:
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        for file in self._files:
+            file.close()
+
+    def row(self, name: str, row: csvs.Row) -> None:
+        """Adds a line to the allocator's file."""
+        self._writers[name].row(row)
+
+    def finish(self, soak: Soak) -> None:
+        """Writes the plots and the JSON."""
+        if soak.names():
+            self._plots(soak)
+        (self.path / "soak.json").write_text(json.dumps(soak.as_json(), indent=1) + "\n", encoding="utf-8")
+
+    def _plots(self, soak: Soak) -> None:
+        memory = "peak RSS of the step, MB" if MODELS[soak.model].ROW is csvs.Step else "RSS, MB"
+        what = f"mixed workload, WS={soak.working_set}"
+        minutes = {name: [seconds / 60 for seconds in ended] for name, ended in soak.ended_s.items()}
+        millions = {name: [speed / 1e6 for speed in speeds] for name, speeds in soak.throughput().items()}
+        for file, title, label, values in (
+            ("throughput", "Throughput", "M ops/s", millions),
+            ("rss", "Memory", memory, soak.rss_mb()),
+        ):
+            lines = {name: (minutes[name], values[name]) for name in soak.names()}
+            draw(Chart(f"{title} over time, {what}", "minutes", label), lines, self.path / file)
+
+
+def file_name(name: str) -> str:
+    """An allocator's name as part of a file's name."""
+    return re.sub(r"[^\w.+-]", "_", name)
