@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, Group
 from rich.table import Table
+from rich.text import Text
 
 from lab.campaign import Campaign, Result, geometric_mean, standing
 from lab.statistics import Interval
@@ -42,7 +43,7 @@ def spoken_value(value: float, unit: str) -> str:
         return f"{value:.3f} s"
     for limit, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if value >= limit:
-            return f"{value / limit:.3g} {letter}{unit}" if value < 1e3 * limit else f"{value / limit:.0f} {letter}{unit}"
+            return f"{value / limit:.3g} {letter} {unit}"
     return f"{value:.3g} {unit}"
 
 
@@ -57,8 +58,13 @@ def _mb(kb: float) -> str:
     return f"{kb / 1024:.1f}" if kb < 100 * 1024 else f"{kb / 1024:.0f}"
 
 
-def _table(title: str, left: Sequence[str], right: Sequence[str]) -> Table:
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+def _titled(title: str, table: Table) -> Group:
+    """Not as the table's own title, which would be broken at the table's width."""
+    return Group(Text(title), table)
+
+
+def _table(left: Sequence[str], right: Sequence[str]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD)
     for heading in left:
         table.add_column(heading)
     for heading in right:
@@ -74,7 +80,7 @@ def listing() -> Table:
     return table
 
 
-def workload_table(result: Result, reference: str) -> Table:
+def workload_table(result: Result, reference: str) -> Group:
     """Every allocator on one workload; the fastest first."""
     comparison = result.comparison
     workload = result.workload
@@ -83,11 +89,10 @@ def workload_table(result: Result, reference: str) -> Table:
         stop = STOPS.get(comparison.stopped, comparison.stopped)
         title += f"\n  {METRICS[comparison.metric]}, {len(comparison.blocks)} blocks in {comparison.seconds:.0f} s ({stop}); "
         title += f"after {workload.after}"
-    table = _table(title, ["allocator"], ["median", f"speed to {reference} [95 %]", "peak MB", "faults"])
+    table = _table(["allocator"], ["median", f"speed to {reference} [95 %]", "peak MB", "faults"])
     table.add_column(f"{reference} is")
     against = reference in result.measured
-    names = sorted(result.measured, key=lambda name: -result.interval(name, result.measured[0]).median)
-    for name in names:
+    for name in result.fastest_first():
         other = against and name != reference
         table.add_row(
             name,
@@ -99,7 +104,7 @@ def workload_table(result: Result, reference: str) -> Table:
         )
     for name, why in result.failures.items():
         table.add_row(name, "FAILED", "-", "-", "-", why)
-    return table
+    return _titled(title, table)
 
 
 def _median_value(result: Result, name: str) -> str:
@@ -110,11 +115,10 @@ def _median_value(result: Result, name: str) -> str:
     return spoken_value(result.median(name, lambda sample: sample.value), result.workload.unit)
 
 
-def summary_table(campaign: Campaign) -> Table:
+def summary_table(campaign: Campaign) -> Group:
     """One row for each workload: the reference against the best of the others, in speed and in memory."""
     reference = campaign.reference
     table = _table(
-        f"{reference} against the best of the others (above 1.00 {reference} is faster)",
         ["workload", "best peer"],
         [f"speed of {reference} to it [95 %]", "peak MB", "least MB", "of"],
     )
@@ -125,7 +129,7 @@ def summary_table(campaign: Campaign) -> Table:
             why = "; ".join(f"{name}: {reason}" for name, reason in result.failures.items()) or "nothing was measured"
             table.add_row(result.workload.name, "-", "-", "-", "-", "-", why)
             continue
-        least = min((name for name in result.measured if name != reference), key=result.peak_kb)
+        least = result.smallest_peer(reference) or best
         interval = result.interval(reference, best)
         table.add_row(
             result.workload.name,
@@ -136,34 +140,42 @@ def summary_table(campaign: Campaign) -> Table:
             least,
             standing(interval) + (f"; {', '.join(result.failures)} failed" if result.failures else ""),
         )
-    return table
+    return _titled(f"{reference} against the best of the others (above 1.00 {reference} is faster)", table)
 
 
-def means_table(campaign: Campaign) -> Table:
+def means_table(campaign: Campaign) -> Group:
     """Geometric means over the workloads that both were measured on, and how many of them stand how."""
     reference = campaign.reference
     table = _table(
-        f"geometric means: {reference} to each of the others",
         ["against"],
         ["workloads", "speed", "peak RSS", "ahead", "behind", "level", "cannot tell"],
     )
     others = [each.name for each in campaign.allocators if each.name != reference]
     for name in others:
         both = [result for result in campaign.results if {name, reference} <= set(result.measured)]
-        _add_means(table, name, reference, [(result, name) for result in both])
-    best = [(result, result.best_peer(reference)) for result in campaign.results]
+        pairs = [(result, name) for result in both]
+        _add_means(table, name, reference, pairs, pairs)
+    fastest = [(result, result.best_peer(reference)) for result in campaign.results]
+    smallest = [(result, result.smallest_peer(reference)) for result in campaign.results]
     if len(others) > 1:
-        _add_means(table, "the best of each row", reference, [(result, name) for result, name in best if name])
-    return table
+        known = [[(result, name) for result, name in rows if name] for rows in (fastest, smallest)]
+        _add_means(table, "the best of each row", reference, *known)
+    return _titled(f"geometric means: {reference} to each of the others (in the last row: fastest, smallest)", table)
 
 
-def _add_means(table: Table, label: str, reference: str, rows: Sequence[tuple[Result, str]]) -> None:
+def _add_means(
+    table: Table,
+    label: str,
+    reference: str,
+    rows: Sequence[tuple[Result, str]],
+    rows_of_memory: Sequence[tuple[Result, str]],
+) -> None:
     if not rows:
         table.add_row(label, "0", *["-"] * 6)
         return
     intervals = [result.interval(reference, name) for result, name in rows]
     stands = [standing(interval) for interval in intervals]
-    memory = [result.peak_kb(reference) / result.peak_kb(name) for result, name in rows]
+    memory = [result.peak_kb(reference) / result.peak_kb(name) for result, name in rows_of_memory]
     known = [stands.count(word) for word in ("ahead", "behind", "level")]
     table.add_row(
         label,

@@ -58,12 +58,20 @@ class Result:
         assert self.comparison
         return self.comparison.interval(name, reference)
 
+    def fastest_first(self) -> list[str]:
+        """The allocators in `measured` by their median speed."""
+        assert self.comparison or not self.measured
+        return sorted(self.measured, key=lambda name: -np.median(self.comparison.ratios(name, self.measured[0])))
+
     def best_peer(self, reference: str) -> str | None:
         """The fastest of the others. It is chosen by the same runs, which makes `reference` look slightly worse."""
+        others = [name for name in self.fastest_first() if name != reference]
+        return others[0] if reference in self.measured and others else None
+
+    def smallest_peer(self, reference: str) -> str | None:
+        """The one of the others whose peak RSS is the lowest."""
         others = [name for name in self.measured if name != reference]
-        if reference not in self.measured or not others:
-            return None
-        return max(others, key=lambda name: self.interval(name, reference).median)
+        return min(others, key=self.peak_kb) if reference in self.measured and others else None
 
 
 @dataclass

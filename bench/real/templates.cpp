@@ -19,7 +19,9 @@ template <int N> struct Record {
 };
 
 template <> struct Record<0> {
-    int handle(int value) { return value; }
+    int handle(int value) {
+        return value;
+    }
 };
 
 template <int... N> int all(std::integer_sequence<int, N...>) {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from lab import bench_tables, campaign, peers, programs, real, store, workloads
+from lab import bench_tables, campaign, durations, peers, programs, real, store, workloads
 from lab.campaign import Campaign
 from lab.errors import AskedWrongly, LabError
 from lab.model import Allocator, Machine, Workload
@@ -19,8 +18,6 @@ from lab.pairs import Comparison
 from lab.progress import Progress, spoken_time
 from lab.statistics import MINIMUM_BLOCKS
 from lab.workloads import Skipped
-
-UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
 def command(
@@ -43,7 +40,7 @@ def command(
     Runs are short and interleaved; a ratio is the median over blocks, with its 95 % interval. Ctrl-C keeps what was
     measured. `hakmem peers` makes the allocators to compare with.
     """
-    seconds = parse_duration(budget) if budget else None
+    seconds = durations.seconds(budget, "--budget") if budget else None
     out = bench_tables.console(to_stderr=to_json == "-")
     if only_list:
         _list(out)
@@ -60,14 +57,6 @@ def command(
         options = {"size": size, "budget_s": seconds, "pairs": pairs, "seed": seed}
         _write_json(to_json, done, skipped, options)
     return 130 if done.interrupted else 0
-
-
-def parse_duration(text: str) -> float:
-    """Seconds from 90, 90s, 5m or 1.5h. Raises AskedWrongly."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip())
-    if not found or float(found[1]) <= 0:
-        raise AskedWrongly(f"'{text}' is no duration", "write for example 90s, 5m or 1h")
-    return float(found[1]) * UNITS[found[2]]
 
 
 def _workloads(
