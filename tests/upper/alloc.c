@@ -21,12 +21,12 @@ static const size_t sizes[] = {
 
 static void fill(unsigned char *block, size_t bytes, unsigned seed) {
     for (size_t i = 0; i < bytes; i++)
-        block[i] = (unsigned char)(seed + i * 7 + i / 251);
+        block[i] = (unsigned char)(seed + i * 7 + (i >> 8) * 13);
 }
 
 static void check_filled(const unsigned char *block, size_t bytes, unsigned seed) {
     for (size_t i = 0; i < bytes; i++)
-        if (block[i] != (unsigned char)(seed + i * 7 + i / 251))
+        if (block[i] != (unsigned char)(seed + i * 7 + (i >> 8) * 13))
             fail_msg("byte %zu of %zu changed", i, bytes);
 }
 
@@ -48,7 +48,7 @@ static void alloc_P2_success_and_free_keep_errno(void **state) {
     }
     alloc_free(NULL);
     kernel.unmap.refuse = kernel.advise.refuse = ALWAYS;
-    alloc_free(alloc_malloc(200 * MIB));
+    alloc_free(alloc_malloc(80 * MIB));
     purge_all();
     assert_int_equal(errno, KEPT_ERRNO);
 }
@@ -241,6 +241,8 @@ static void alloc_uses_all_there_is_before_it_refuses(void **state) {
         for (void **block; (block = alloc_malloc(28000)) != NULL; list = block)
             *block = list;
         assert_true(superslab_free_bytes() < 4 * (size_t)UNIT_SIZE);
+        for (unsigned i = 0; i < ARRAY_LENGTH(freed); i++)
+            assert_int_not_equal(pagemap_kind(pagemap_tag(freed[i])), SIZECLASS_COUNT - 1);
         for (void *next; list; list = next) {
             next = *(void **)list;
             alloc_free(list);

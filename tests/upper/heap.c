@@ -369,6 +369,51 @@ static void heap_adopts_slabs_of_idle_heaps(void **state) {
     assert_int_equal(pagemap_tag(slab->start), PAGEMAP_NONE);
 }
 
+static void heap_adopts_what_others_emptied(void **state) {
+    (void)state;
+    struct heap *gone = heap_take();
+    for (int i = 0; i < 10; i++)
+        take_block(gone, 10);
+    struct slab *slab = pagemap_record(live[0].block);
+    heap_retire(gone);
+    while (live_count > 0) {
+        assert_int_equal(remote_free(slab, live[live_count - 1].block), SLAB_OK);
+        live_count--;
+    }
+    struct heap *other = heap_new();
+    take_block(other, 10);
+    assert_ptr_equal(pagemap_record(live[0].block), slab);
+    walk();
+    give_all(other);
+    heap_retire(other);
+    heap_drain_idle();
+    walk();
+}
+
+static void heap_hands_on_what_is_no_longer_its_own(void **state) {
+    (void)state;
+    struct heap *one = heap_take(), *two = heap_take();
+    take_block(one, 71);
+    take_block(one, 71);
+    struct slab *slab = pagemap_record(live[0].block);
+    heap_drain(one); /* nothing of the slab is left in a magazine */
+    assert_int_equal(remote_free(slab, live[1].block), SLAB_OK);
+    heap_unlink(&one->class[71], slab);
+    one->class[71].carving = NULL;
+    slab_change_owner(slab, &two->inbox, two->tag | 71);
+    heap_file(&two->class[71], slab);
+    heap_collect(one);
+    assert_null(one->inbox.head);
+    assert_ptr_equal(two->inbox.head, slab);
+    live_count = 1;
+    heap_collect(two);
+    walk();
+    give_all(two);
+    heap_retire(two);
+    heap_retire(one);
+    walk();
+}
+
 static void heap_without_memory(void **state) {
     (void)state;
     struct heap *heap = heap_take();
@@ -428,11 +473,9 @@ static void heap_deletes_no_slab_that_is_on_its_way(void **state) {
     void *twice = live[blocks].block;
     struct slab *slab = pagemap_record(twice);
     assert_int_equal(remote_free(slab, twice), SLAB_OK);
-    while (live_count > 0) {
-        heap_flush(heap, class, &live[0].block, 1);
-        live[0] = live[live_count - 1];
-        live_count--;
-    }
+    for (unsigned i = 0; i < live_count; i++)
+        heap_flush(heap, class, &live[i].block, 1);
+    live_count = 0;
     assert_ptr_equal(pagemap_record(twice), slab);
     assert_int_equal(slab->free, blocks);
     heap_drain(heap);
@@ -451,6 +494,8 @@ int main(void) {
         cmocka_unit_test_setup(heap_first_refill_is_prewarm_then_doubles, setup),
         cmocka_unit_test_setup(heap_that_swings_around_an_edge_pays_nothing, setup),
         cmocka_unit_test_setup(heap_adopts_slabs_of_idle_heaps, setup),
+        cmocka_unit_test_setup(heap_adopts_what_others_emptied, setup),
+        cmocka_unit_test_setup(heap_hands_on_what_is_no_longer_its_own, setup),
         cmocka_unit_test_setup(heap_puts_verified_blocks_into_their_slab, setup),
         cmocka_unit_test_setup(heap_deletes_no_slab_that_is_on_its_way, setup),
         cmocka_unit_test_setup(heap_P5_heaps_are_used_again_and_never_lost, setup),

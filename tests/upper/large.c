@@ -281,6 +281,8 @@ static void large_records_are_used_again(void **state) {
         delete_block(new_block(2 * MIB));
         kernel.map.refuse = ALWAYS;
         assert_null(large_new(64 * MIB, 16, &zeroed));
+        superslab_unmap_free();
+        assert_null(large_new(MIB, 16, &zeroed));
         kernel.map.refuse = 0;
         delete_block(new_block(MIB));
     }

@@ -168,6 +168,9 @@ static void lifecycle_P1_options_are_read_before_the_first_heap(void **state) {
     assert_int_equal(fake.registered, 1);
     assert_ptr_equal(lifecycle_attach(), heap);
     assert_int_equal(fake.taken, 1);
+    lifecycle_start(); /* as a thread that saw the state too early */
+    assert_int_equal(fake.read, 1);
+    assert_int_equal(fake.registered, 1);
     pthread_setspecific(lifecycle.key, NULL);
 }
 

@@ -6,8 +6,10 @@
 #include "random.h"
 #include "unit/unit.h"
 
-#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define IN_WINDOW ((unsigned char *)(40 * GIB))
 #define ABOVE ((unsigned char *)0x7f1200000000u)
@@ -87,6 +89,7 @@ static void pagemap_P2_no_memory_is_said_by_reserve(void **state) {
     assert_false(pagemap_reserve(leaf, 1)); /* longer than what metadata has left */
     while (pagemap_reserve(window, 1))
         window += (size_t)CHUNK_UNITS * UNIT_SIZE;
+    assert_true((uintptr_t)window < HINT_END);
     assert_int_equal(pagemap_tag(leaf), PAGEMAP_NONE);
     assert_null(pagemap_record(leaf));
     assert_null(pagemap_record(window));
@@ -103,30 +106,33 @@ static void pagemap_P2_no_memory_is_said_by_reserve(void **state) {
     assert_int_equal(pagemap_tag(window), 8);
 }
 
-enum { PUBLISHED = 200000 };
+static struct {
+    unsigned char *unit;
+    void *page; /* with the unit's tag; not writable until the handler was called */
+    unsigned faults;
+} watched;
 
-static void *read_published(void *base) {
-    uintptr_t late = 0;
-    for (unsigned i = 0; i < PUBLISHED; i++) {
-        unsigned char *unit = unit_at(base, i);
-        while (pagemap_tag(unit) == PAGEMAP_NONE)
-            base_pause();
-        late += pagemap_record(unit) != unit;
-    }
-    return (void *)late;
+/* The tag is about to be stored. */
+static void check_record_before_tag(int signal) {
+    (void)signal;
+    if (pagemap_record(watched.unit) != &watched || pagemap_tag(watched.unit) != PAGEMAP_NONE)
+        abort();
+    watched.faults++;
+    mprotect(watched.page, os_page_size(), PROT_READ | PROT_WRITE);
 }
 
 static void pagemap_P3_who_reads_the_tag_finds_the_record(void **state) {
     (void)state;
-    unsigned char *base = ABOVE + 200 * GIB;
-    pthread_t reader;
-    assert_true(pagemap_reserve(base, PUBLISHED));
-    assert_int_equal(pthread_create(&reader, NULL, read_published, base), 0);
-    for (unsigned i = 0; i < PUBLISHED; i++)
-        pagemap_set(unit_at(base, i), 1, 1 + i, unit_at(base, i));
-    void *late;
-    assert_int_equal(pthread_join(reader, &late), 0);
-    assert_null(late);
+    struct sigaction before, watch = {.sa_handler = check_record_before_tag};
+    watched.unit = IN_WINDOW + GIB;
+    watched.page = (void *)align_down((uintptr_t)&pagemap_window[pagemap_unit(watched.unit)], os_page_size());
+    assert_true(pagemap_reserve(watched.unit, 1));
+    assert_int_equal(sigaction(SIGSEGV, &watch, &before), 0);
+    assert_int_equal(mprotect(watched.page, os_page_size(), PROT_READ), 0);
+    pagemap_set(watched.unit, 1, 77, &watched);
+    assert_int_equal(sigaction(SIGSEGV, &before, NULL), 0);
+    assert_int_equal(watched.faults, 1);
+    assert_int_equal(pagemap_tag(watched.unit), 77);
 }
 
 typedef void *hint(size_t bytes, size_t alignment);

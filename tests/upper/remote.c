@@ -67,6 +67,22 @@ static void remote_P1_blocks_of_one_slab_travel_together(void **state) {
     delete_slab(slab);
 }
 
+/* Between the first bit of a word and its mark in the summary, others add bits: only the first one marks. */
+static void remote_P1_who_sets_the_first_bit_marks_the_word(void **state) {
+    (void)state;
+    void *blocks[64];
+    struct slab *slab = new_full_slab(40, blocks);
+    slab->bits[slab->words] = 1;
+    for (unsigned i = 1; i < slab->blocks; i++)
+        assert_int_equal(remote_free(slab, blocks[i]), SLAB_OK);
+    assert_int_equal(slab->remote_summary, 0);
+    assert_null(inboxes[0].head);
+    slab->remote_summary = 1;
+    remote_deliver(slab);
+    assert_int_equal(collect(&inboxes[0]), 1);
+    delete_slab(slab);
+}
+
 static void remote_inbox_holds_many_slabs(void **state) {
     (void)state;
     void *blocks[3][64];
@@ -191,6 +207,7 @@ static void remote_P2_while_the_owner_changes(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(remote_P1_blocks_of_one_slab_travel_together, setup),
+        cmocka_unit_test_setup(remote_P1_who_sets_the_first_bit_marks_the_word, setup),
         cmocka_unit_test_setup(remote_inbox_holds_many_slabs, setup),
         cmocka_unit_test_setup(remote_slab_is_handed_over_again_to_its_new_owner, setup),
         cmocka_unit_test_setup(remote_misuse_changes_nothing, setup),

@@ -128,6 +128,7 @@ static void slab_P4_only_starts_of_blocks_change_a_bit(void **state) {
             if (offset % size != 0 || offset / size >= all)
                 if (slab_push(slab, slab->start + offset) != SLAB_INSIDE)
                     fail_msg("offset %zu of blocks of %zu", offset, size);
+        assert_int_equal(slab_block_number(slab, slab->start + all * size), SLAB_NO_BLOCK);
         assert_int_equal(slab_push(slab, slab->start - size), SLAB_INSIDE);
         assert_int_equal(slab_push(slab, slab->start + bytes), SLAB_INSIDE);
         assert_int_equal(slab_push(slab, NULL), SLAB_INSIDE);

@@ -167,6 +167,9 @@ static void superslab_P4_random_program_without_unmapping(void **state) {
     (void)state;
     kernel.unmap.refuse = ALWAYS;
     random_program(4);
+    size_t mapped = superslab_mapped_bytes();
+    assert_int_equal(superslab_unmap_free(), 0);
+    assert_int_equal(superslab_mapped_bytes(), mapped);
 }
 
 static void superslab_purge_keeps_and_counts(void **state) {
