@@ -7,8 +7,9 @@ behind the allocator. In each process it reports, before main, what the loader h
 realloc and operator new/delete to, in the program and in every library it has loaded, and whether blocks come from
 glibc's own heap; then it ends the process. The measured runs load nothing but the allocator.
 
-What it cannot see: a library that is loaded later with dlopen, calls to a private allocator under other names
-(je_malloc, an arena), and what a program starts that is not a shell or another starter of the list below.
+What it cannot see: a library that is loaded later with dlopen, calls that were bound when a library was linked
+(-Bsymbolic) or go to a private allocator under other names (je_malloc, an arena), and what a program starts that is
+not a shell or another starter of the list below.
 """
 
 from __future__ import annotations
