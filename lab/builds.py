@@ -51,7 +51,9 @@ def options() -> set[str]:
 def source_version() -> str:
     """The commit of the tree, with "+changes" when tracked files under src differ from it; "unknown" without git."""
     commit = _git("rev-parse", "--short=12", "HEAD")
-    return (commit + ("+changes" if _git("status", "--porcelain", "-uno", "--", "src") else "")) if commit else "unknown"
+    return (
+        (commit + ("+changes" if _git("status", "--porcelain", "-uno", "--", "src") else "")) if commit else "unknown"
+    )
 
 
 def _git(*words: str) -> str:
@@ -91,7 +93,9 @@ def _make(command: list[str], directory: Path) -> None:
         with open(log, "w") as out:
             done = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
     except OSError as error:
-        raise LabError(f"cannot run cmake: {error}", "install cmake and ninja-build, or run `hakmem build` once") from None
+        raise LabError(
+            f"cannot run cmake: {error}", "install cmake and ninja-build, or run `hakmem build` once"
+        ) from None
     if done.returncode != 0:
         raise LabError(f"{directory.name} does not build:\n{log.read_text(errors='replace')[-1500:]}")
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -74,15 +75,17 @@ def trials(
     *,
     band: float,
     on_trial: Callable[[Trials], None] | None = None,
-    compare: Compare = pairs.compare,
+    compare: Compare | None = None,
     seed: int = 0,
-    **how: object,
+    **how: Any,
 ) -> Trials:
     """Runs the control's experiments one after the other; `how` goes to `compare`. Ctrl-C keeps those that ended."""
     done = Trials(control)
     for number in range(control.trials):
         budget = control.budget_s
-        found = compare(workload, sides, budget_s=budget, precision=band / 2, seed=seed + number, witness=number == 0, **how)
+        found = (compare or pairs.compare)(
+            workload, sides, budget_s=budget, precision=band / 2, seed=seed + number, witness=number == 0, **how
+        )
         if found.stopped == "interrupted":
             break
         done.outcomes.append(experiment.outcome(found, sides[1], band))
@@ -106,13 +109,13 @@ def measure_power(
     *,
     budget_s: float,
     band: float,
-    compare: Compare = pairs.compare,
+    compare: Compare | None = None,
     metrics: Sequence[str] = ("cpu", "wall", "throughput"),
-    **how: object,
+    **how: Any,
 ) -> tuple[pairs.Comparison, list[MetricPower]]:
     """A against A for `budget_s` seconds; the comparison, and the power of each metric."""
     sides = [replace(allocator, name=f"{allocator.name}-{number}") for number in (1, 2)]
-    measured = compare(workload, sides, budget_s=budget_s, precision=None, max_pairs=100_000, **how)
+    measured = (compare or pairs.compare)(workload, sides, budget_s=budget_s, precision=None, max_pairs=100_000, **how)
     powers = []
     for metric in metrics if measured.blocks else ():
         ratios = measured.ratios(sides[1].name, sides[0].name, metric)
@@ -133,4 +136,3 @@ def power_table(powers: Sequence[MetricPower]) -> list[str]:
                 f"{100 * found.seen:>7.2f} %{100 * found.called:>7.2f} %"
             )
     return lines
-

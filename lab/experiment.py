@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from lab import statistics
 from lab.model import Allocator, Machine
 from lab.pairs import Comparison
+from lab.progress import spoken_time
 
 LEVELS = {"run": statistics.BAND_RUN_TIME, "build": statistics.BAND_BUILD}
 
@@ -50,7 +51,8 @@ def outcome(comparison: Comparison, candidate: Allocator, band: float) -> Outcom
     reference = comparison.allocators[0]
     interval = comparison.interval(candidate.name)
     noise = statistics.noise(interval, band)
-    verdict = statistics.verdict(interval, band)
+    told = interval.n >= statistics.FEWEST_BLOCKS or comparison.metric == "instructions"
+    verdict = statistics.verdict(interval, band) if told else "NEUTRAL"
     reason = reason_of(interval, verdict, noise, band, comparison)
     return Outcome(comparison, reference, candidate, band, interval, verdict, noise, reason)
 
@@ -60,26 +62,21 @@ def reason_of(
 ) -> str:
     """One line that says why this is the verdict, and what would make it surer."""
     limit = f"{100 * band:.1f} %"
+    if comparison.metric == "instructions":
+        return f"counted, not timed: {100 * (1 / interval.median - 1):+.2f} % instructions, the band is {limit}"
+    if interval.n < statistics.FEWEST_BLOCKS:
+        return f"too few blocks for a verdict: {interval.n}, and at least {statistics.FEWEST_BLOCKS} are needed"
     if verdict != "NEUTRAL":
         way = "faster" if verdict == "GO" else "slower"
         line = f"{100 * abs(interval.change):.2f} % {way}: beyond {limit}, and the interval leaves out zero"
     elif noise.too_noisy:
         line = (
             f"too noisy to tell: a change of {limit} may hide in ±{100 * noise.half_width:.2f} %; "
-            f"about {noise.more_blocks} more blocks ({_duration(noise.more_blocks * comparison.seconds_per_block)}) would tell"
+            f"about {noise.more_blocks} more blocks ({spoken_time(noise.more_blocks * comparison.seconds_per_block)}) would tell"
         )
     elif interval.covers():
         line = f"no change is seen: the interval covers zero, and no change of {limit} fits in it"
     else:
         line = f"a change is seen, inside the band of {limit}"
-    return _few(line, interval)
-
-
-def _few(line: str, interval: statistics.Interval) -> str:
-    if interval.n < statistics.MINIMUM_BLOCKS:
-        return f"{line} (only {interval.n} blocks: fewer than {statistics.MINIMUM_BLOCKS}, so the interval is too narrow)"
-    return line
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+    few = interval.n < statistics.MINIMUM_BLOCKS
+    return line + (f" (few blocks: {interval.n}, and {statistics.MINIMUM_BLOCKS} are wanted)" if few else "")

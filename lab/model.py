@@ -10,7 +10,7 @@ import os
 import platform
 import subprocess
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +105,7 @@ class Machine:
             memory_mb=int((_colon_value("/proc/meminfo", "MemTotal") or "0").split()[0]) // 1024,
             libc=" ".join(platform.libc_ver()),
             compiler=_first_line([os.environ.get("CC", "cc"), "--version"]),
-            date=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            date=datetime.now(UTC).isoformat(timespec="seconds"),
         )
 
 

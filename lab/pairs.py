@@ -102,7 +102,9 @@ def speed(sample: Sample, workload: Workload, metric: str) -> float:
         "throughput": 1 / sample.value if workload.higher_is_better and sample.value > 0 else sample.value,
     }[metric]
     if not cost > 0:
-        raise LabError(f"a run of {workload.name} has no {metric} above zero", "choose another --metric, or longer runs")
+        raise LabError(
+            f"a run of {workload.name} has no {metric} above zero", "choose another --metric, or longer runs"
+        )
     return 1 / cost
 
 
@@ -149,7 +151,9 @@ def compare(
     if witness:
         _prove(workload, allocators)
     chosen = run.default_cpu(workload) if cpu is None else cpu
-    result = Comparison(workload, list(allocators), metric or default_metric(workload), None if chosen == -1 else chosen)
+    result = Comparison(
+        workload, list(allocators), metric or default_metric(workload), None if chosen == -1 else chosen
+    )
     measure = _Measurement(result, runner, on_progress, clock)
     look, rng = min_pairs, random.Random(seed)
     try:
@@ -221,7 +225,8 @@ class _Measurement:
 def _narrow(result: Comparison, precision: float) -> bool:
     reference, *others = (allocator.name for allocator in result.allocators)
     intervals = (
-        statistics.ratio_interval(result.ratios(name, reference), resamples=statistics.RESAMPLES // 10) for name in others
+        statistics.ratio_interval(result.ratios(name, reference), resamples=statistics.RESAMPLES // 10)
+        for name in others
     )
     return all(interval.half_width <= precision for interval in intervals)
 

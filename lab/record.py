@@ -27,7 +27,8 @@ DIRECTORY = ROOT / "docs/experiments"
 COLUMNS = (
     "block name order value wall_s user_s system_s peak_rss_kb minor_faults major_faults voluntary involuntary started"
 ).split()
-FLAT_LIST = re.compile(r"\[\s([^\[\]{}]*)\]")
+FLAT_LIST = re.compile(r"\[\n([^\[\]{}]*)\]")
+LINE_END = re.compile(r"\n\s*")
 METRICS_SHOWN = ("cpu", "wall", "throughput")
 
 
@@ -41,7 +42,7 @@ def portable(word: str) -> str:
 
 def side(allocator: Allocator) -> dict[str, Any]:
     """An allocator for the record, with the first digits of its library's SHA-256."""
-    facts = asdict(allocator) | {"path": portable(allocator.path or "")}
+    facts = asdict(allocator) | {"path": portable(allocator.path or ""), "origin": portable(allocator.origin)}
     if allocator.path and os.path.isfile(allocator.path):
         facts["sha256"] = hashlib.sha256(Path(allocator.path).read_bytes()).hexdigest()[:16]
     return facts
@@ -131,7 +132,9 @@ def markdown(experiment: Experiment, raw: str) -> str:
     lines += _verdicts(experiment) + [""]
     for comparison in _comparisons(experiment):
         lines += _figures_table(comparison) + [""]
-    sides = {allocator.name: allocator for comparison in _comparisons(experiment) for allocator in comparison.allocators}
+    sides = {
+        allocator.name: allocator for comparison in _comparisons(experiment) for allocator in comparison.allocators
+    }
     lines += ["**Sides**:", ""] + [_side_line(allocator) for allocator in sides.values()] + [""]
     lines += [
         f"**Machine**: {machine.cpu}, {machine.cores} cores, {machine.memory_mb} MiB, Linux {machine.kernel}, "
@@ -207,6 +210,6 @@ def write(experiment: Experiment, name: str, directory: Path = DIRECTORY) -> Pat
 
 
 def compact(facts: dict[str, Any]) -> str:
-    """JSON that is indented, but with one run a line."""
+    """JSON that is indented, but with one run a line. (A line end in JSON is never inside of a string.)"""
     text = json.dumps(facts, indent=1)
-    return FLAT_LIST.sub(lambda found: f"[{' '.join(found[1].split())}]", text) + "\n"
+    return FLAT_LIST.sub(lambda found: f"[{LINE_END.sub(' ', found[1]).strip()}]", text) + "\n"

@@ -64,7 +64,9 @@ def _compile(source: Path, program: Path) -> None:
     except OSError as error:
         raise LabError(f"no C compiler: {error}", "install gcc and libc6-dev") from None
     if done.returncode != 0:
-        raise LabError(f"{source.name} does not compile: {done.stderr.strip()[-LAST_WORDS:]}", "install gcc and libc6-dev")
+        raise LabError(
+            f"{source.name} does not compile: {done.stderr.strip()[-LAST_WORDS:]}", "install gcc and libc6-dev"
+        )
     unfinished.replace(program)
 
 
@@ -185,7 +187,9 @@ def syscalls(workload: Workload, allocator: Allocator, *, timeout: float = 600.0
     with tempfile.NamedTemporaryFile("r") as table:
         env = environment(workload, allocator)
         asked = [word for name, value in env.items() for word in ("-E", f"{name}={value}")]
-        _outside([tool, "-f", "-c", "-o", table.name, *asked, *workload.command], {"PATH": env["PATH"]}, timeout, "strace")
+        _outside(
+            [tool, "-f", "-c", "-o", table.name, *asked, *workload.command], {"PATH": env["PATH"]}, timeout, "strace"
+        )
         rows = STRACE_ROW.findall(table.read())
     return {name: int(calls) for calls, name in rows if name != "total"}
 

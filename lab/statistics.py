@@ -10,7 +10,9 @@ that is 2 % faster. Everything here takes such ratios, one a block, in any order
 - The verdict is the contract's: GO at `band` or better, NO-GO at -`band` or worse, NEUTRAL inside the band or when
   the interval covers zero.
 
-Fewer than MINIMUM_BLOCKS ratios give an interval, but it is too narrow: the bootstrap cannot know what it never saw.
+A comparison wants MINIMUM_BLOCKS: with fewer the bootstrap's interval is too narrow, since it cannot know what it never
+saw. With fewer than FEWEST_BLOCKS there is no verdict: even blocks that all agree say nothing about a median with 95 %
+confidence (2 * 0.5^n <= 0.05 asks for six).
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from scipy import stats
 BAND_RUN_TIME = 0.010
 BAND_BUILD = 0.005
 MINIMUM_BLOCKS = 10
+FEWEST_BLOCKS = 6
 RESAMPLES = 4999
 
 
@@ -93,7 +96,7 @@ class Power:
 
 
 def ratio_interval(
-    pairs: Sequence[float], confidence: float = 0.95, seed: int = 0, resamples: int = RESAMPLES
+    pairs: Sequence[float] | np.ndarray, confidence: float = 0.95, seed: int = 0, resamples: int = RESAMPLES
 ) -> Interval:
     """The median of the ratios and its bootstrap interval. A tenth of the resamples is enough to judge its width.
 
@@ -114,7 +117,7 @@ def ratio_interval(
         batch=max(1, 2_000_000 // ratios.size),
         confidence_level=confidence,
         method="percentile",
-        rng=np.random.default_rng(seed),
+        random_state=np.random.default_rng(seed),
     ).confidence_interval
     return Interval(median, float(found.low), float(found.high), ratios.size)
 
@@ -150,7 +153,7 @@ def summary(values: Sequence[float]) -> Summary:
     return Summary(data.size, mean, float(np.median(data)), float(data.min()), float(data.max()), deviation, cv)
 
 
-def median_error(ratios: Sequence[float], blocks: int, seed: int = 0) -> float:
+def median_error(ratios: Sequence[float] | np.ndarray, blocks: int, seed: int = 0) -> float:
     """The standard error that the median of `blocks` ratios has, when they are noisy like these."""
     data = np.asarray(ratios, dtype=float)
     generator = np.random.default_rng(seed)
@@ -159,7 +162,7 @@ def median_error(ratios: Sequence[float], blocks: int, seed: int = 0) -> float:
 
 
 def power(
-    ratios: Sequence[float],
+    ratios: Sequence[float] | np.ndarray,
     seconds_per_block: float,
     budgets_s: Sequence[float] = (60, 300, 1200),
     band: float = BAND_RUN_TIME,

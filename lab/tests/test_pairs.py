@@ -102,7 +102,9 @@ def test_interruption_at_once_keeps_nothing_and_says_so():
 
 def test_every_run_is_numbered_and_told():
     told = []
-    found = compare(Machine({"a": 0.2, "b": 0.2}), max_pairs=3, min_pairs=3, on_progress=lambda c: told.append(c.seconds))
+    found = compare(
+        Machine({"a": 0.2, "b": 0.2}), max_pairs=3, min_pairs=3, on_progress=lambda c: told.append(c.seconds)
+    )
     orders = [run.sample.order for run in found.warm_up + [run for block in found.blocks for run in block]]
     assert orders == list(range(14)) and len(told) == 14 and told == sorted(told)
 

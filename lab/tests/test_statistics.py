@@ -30,7 +30,10 @@ def test_outliers_do_not_move_it():
 
 
 def test_more_blocks_narrow_it():
-    assert statistics.ratio_interval(noisy(0, 400, 1)).half_width < statistics.ratio_interval(noisy(0, 20, 1)).half_width / 2
+    assert (
+        statistics.ratio_interval(noisy(0, 400, 1)).half_width
+        < statistics.ratio_interval(noisy(0, 20, 1)).half_width / 2
+    )
 
 
 def test_the_same_ratios_give_the_same_interval():
