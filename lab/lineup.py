@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from lab import drivers, peers, run, witness
+from lab import peers, programs, run, witness
 from lab.errors import AskedWrongly, LabError
 from lab.model import Allocator, Workload
 
@@ -42,7 +42,7 @@ def _usual() -> list[Allocator]:
 
 def program(name: str) -> str:
     """The path of a driver: of the directory that BENCH_DIR names, else built when it is not up to date."""
-    directory = Path(os.environ["BENCH_DIR"]).absolute() if os.environ.get("BENCH_DIR") else drivers.ready()
+    directory = Path(os.environ["BENCH_DIR"]).absolute() if os.environ.get("BENCH_DIR") else programs.ready()
     path = directory / name
     if not os.access(path, os.X_OK):
         raise LabError(f"there is no {name} in {directory}", f"scripts/build_bench.sh {name.rpartition('_')[2]} builds it")

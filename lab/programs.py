@@ -1,4 +1,4 @@
-"""The compiled drivers: build/bench/bench_random_mixed_system and build/bench/suite_*.
+"""The compiled drivers in build/bench: bench_random_mixed_system, tail_mixed and suite_*.
 
 They are built by CMake from bench/, linked to glibc, and measured under every other allocator by preload. They are
 built again when a source of bench/ is newer; the lock of build/.lock is the one that `hakmem build` takes, so that
@@ -17,6 +17,7 @@ from lab.errors import LabError
 ROOT = Path(__file__).resolve().parents[1]
 OUTPUT = ROOT / "build/bench"
 MIXED = "bench_random_mixed_system"
+TAIL = "tail_mixed"
 BUILD = ROOT / "build/standard"
 STAMP = OUTPUT / ".suite"
 
@@ -58,7 +59,7 @@ def _build() -> None:
     OUTPUT.mkdir(parents=True, exist_ok=True)
     unfinished.touch()
     _run(["cmake", "--preset", "standard"], "the benchmark drivers")
-    _run(["cmake", "--build", str(BUILD), "--target", "suite", MIXED], "the benchmark drivers")
+    _run(["cmake", "--build", str(BUILD), "--target", "suite", MIXED, TAIL], "the benchmark drivers")
     # It keeps the time at which the build began: what is changed meanwhile is newer.
     unfinished.replace(STAMP)
 

@@ -11,32 +11,34 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "measure"))
 
-import soak_csv  # noqa: E402
 from settings import refuse  # noqa: E402
-from summary import Summary, percentile  # noqa: E402
 
-PERCENTS = (50, 90, 99, 99.9)
+from lab import csvs  # noqa: E402
+from lab.errors import LabError  # noqa: E402
+from lab.steadiness import PERCENTS, EpochTail  # noqa: E402
 
 
 def report(path):
-    throughput, _ = soak_csv.read(path)
-    if min(throughput) <= 0:
-        refuse(f"{path}: a throughput is not above 0")
-    latency = [1e9 / value for value in throughput]
-    low = [f"p{percent:g}={percentile(throughput, 100 - percent):.0f}" for percent in PERCENTS]
-    high = [f"p{percent:g}={percentile(latency, percent):.4f}" for percent in PERCENTS]
-    ratio = percentile(latency, 99) / percentile(latency, 50)
-    print(f"{path}: {len(throughput)} epochs")
+    try:
+        tail = EpochTail.of(csvs.read(path).throughput_ops_s)
+    except ValueError as error:
+        refuse(f"{path}: {error}")
+    low = [f"p{percent:g}={value:.0f}" for percent, value in zip(PERCENTS, tail.throughput_ops_s)]
+    high = [f"p{percent:g}={value:.4f}" for percent, value in zip(PERCENTS, tail.latency_ns)]
+    print(f"{path}: {tail.epochs} epochs")
     print(f"  throughput_ops_s {' '.join(low)}")
     print(f"  latency_ns_op {' '.join(high)}")
-    print(f"  latency p99/p50={ratio:.4f} stddev/mean={Summary(latency).cv:.2f}%")
+    print(f"  latency p99/p50={tail.p99_to_p50:.4f} stddev/mean={tail.cv:.2f}%")
 
 
 def main():
     if len(sys.argv) < 2:
         refuse("at least one CSV file of a soak")
-    for path in sys.argv[1:]:
-        report(path)
+    try:
+        for path in sys.argv[1:]:
+            report(path)
+    except LabError as error:
+        refuse(error.message)
 
 
 if __name__ == "__main__":

@@ -10,29 +10,31 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "measure"))
 
-import soak_csv  # noqa: E402
 from settings import refuse  # noqa: E402
-from summary import Summary, drift_percent  # noqa: E402
 
-ENDS = 5
+from lab import csvs  # noqa: E402
+from lab.errors import LabError  # noqa: E402
+from lab.steadiness import Steadiness  # noqa: E402
 
 
 def report(path):
-    throughput, rss = soak_csv.read(path)
-    s = Summary(throughput)
-    first, last = Summary(throughput[:ENDS]).mean, Summary(throughput[-ENDS:]).mean
-    print(f"{path}: {len(throughput)} epochs")
-    print(f"  throughput mean={s.mean:.0f} first5={first:.0f} last5={last:.0f} drift={drift_percent(first, last):+.2f}%")
+    read = csvs.read(path)
+    s = Steadiness.of(read.throughput_ops_s, read.rss_mb)
+    print(f"{path}: {s.epochs} epochs")
+    print(f"  throughput mean={s.mean:.0f} first5={s.first5:.0f} last5={s.last5:.0f} drift={s.drift:+.2f}%")
     print(f"  throughput stddev={s.stddev:.0f} CV={s.cv:.2f}%")
-    drift = drift_percent(rss[0], rss[-1])
-    print(f"  rss_mb first={rss[0]:.2f} last={rss[-1]:.2f} peak={max(rss):.2f} drift={drift:+.2f}%")
+    memory = f"first={s.first_rss_mb:.2f} last={s.last_rss_mb:.2f} peak={s.peak_rss_mb:.2f}"
+    print(f"  rss_mb {memory} drift={s.rss_drift:+.2f}%")
 
 
 def main():
     if len(sys.argv) < 2:
         refuse("at least one CSV file of a soak")
-    for path in sys.argv[1:]:
-        report(path)
+    try:
+        for path in sys.argv[1:]:
+            report(path)
+    except LabError as error:
+        refuse(error.message)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from lab import durations, lineup, results
+from lab import durations, lineup, programs, results
 from lab.errors import AskedWrongly
 from lab.model import Allocator
 from lab.progress import Progress
@@ -20,7 +20,6 @@ from lab.soak.outcome import Soak
 from lab.soak.rounds import rounds
 
 ROOT = Path(__file__).resolve().parents[2]
-DRIVER = "bench_random_mixed_system"
 LATE = 20  # an epoch may take so many times what it was meant to
 
 
@@ -47,7 +46,7 @@ def command(
     if model not in sources.MODELS:
         raise AskedWrongly(f"there is no model '{model}'", f"use one of: {', '.join(sources.MODELS)}")
     allocators, pinned = lineup.chosen(allocator, profile), lineup.cpu_of(cpu)
-    driver = lineup.program(DRIVER)
+    driver = lineup.program(programs.MIXED)
     probe = sources.mixed(driver, 1, ws, seed)
     proofs = lineup.proven(probe, allocators)
     iterations = epoch_iters or sources.epoch_length(probe, allocators, length, pinned)

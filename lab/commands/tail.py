@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lab import durations, lineup, results, steadiness, tail, tail_table
+from lab import durations, lineup, programs, results, steadiness, tail, tail_table
 from lab.curves import Chart, draw
 from lab.errors import CrashError
 from lab.model import Allocator, Workload
@@ -17,8 +17,6 @@ from lab.progress import Progress
 from lab.soak import sources
 from lab.soak.rounds import rounds
 
-EPOCH_DRIVER = "bench_random_mixed_system"
-CALL_DRIVER = "tail_mixed"
 SECONDS_PER_STEP = 150e-9
 LATE_S = 600.0
 
@@ -44,7 +42,7 @@ def command(
     """
     length = durations.seconds(epoch, "--epoch")
     allocators, pinned = lineup.chosen(allocator, profile), lineup.cpu_of(cpu)
-    call_driver, epoch_driver = lineup.program(CALL_DRIVER), lineup.program(EPOCH_DRIVER)
+    call_driver, epoch_driver = lineup.program(programs.TAIL), lineup.program(programs.MIXED)
     lineup.proven(Workload("tail_mixed", "", [call_driver, "1", str(ws), str(seed), "/dev/null"]), allocators)
     lineup.proven(sources.mixed(epoch_driver, 1, ws, seed), allocators)
 

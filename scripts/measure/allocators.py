@@ -12,11 +12,11 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from settings import BENCH, PEERS, clean_environment, refuse
+from settings import BENCH, PEERS, clean_environment, refuse  # first: it makes lab importable
+
+from lab.run import PEAK
 
 THROUGHPUT = re.compile(r"^Throughput = (\d+) ops/s \[iter=(\d+) ws=(\d+)\] time=([\d.]+)s$", re.M)
-EPOCH = re.compile(r"^\[EPOCH\] (\d+) Throughput = (\d+) ops/s \[iter=(\d+) ws=(\d+)\] time=([\d.]+)s rss_kb=(\d+)$")
-PEAK = re.compile(r"^\[RSS\] peak_kb=(\d+)$", re.M)
 PREFIX = "bench_random_mixed_"
 
 

@@ -7,7 +7,6 @@ machine's load. Run it on an allocator as often as wanted: it prints the same nu
 Variables: ITERS (1000000), WS (400), SEED (1). Arguments: allocators, see allocators.py; without any: all.
 """
 
-import re
 import subprocess
 import sys
 
@@ -15,7 +14,7 @@ from allocators import Allocator, everything, named, needed
 from output import Progress, table, until_interrupted
 from settings import number, refuse
 
-COLLECTED = re.compile(r"Collected\s*:\s*(\d+)")
+from lab.run import COLLECTED
 
 
 def collected(allocator, iterations, working_set, empty):

@@ -1,6 +1,9 @@
-"""Tables, CSV lines and progress. Progress goes to a terminal only; results go out as soon as they are known."""
+"""Tables and progress. Progress goes to a terminal only; results go out as soon as they are known."""
 
 import sys
+
+import settings  # noqa: F401: it makes lab importable
+from lab.tables import aligned
 
 
 class Progress:
@@ -17,17 +20,9 @@ class Progress:
         self.say("")
 
 
-def table(titles, rows, file=None):
-    """Columns as wide as their widest cell: the first to the left, the others to the right."""
-    cells = [[str(cell) for cell in row] for row in [titles, *rows]]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(titles))]
-    for row in cells:
-        line = [row[0].ljust(widths[0])] + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:])]
-        print("  ".join(line).rstrip(), file=file or sys.stdout, flush=True)
-
-
-def csv_line(*cells):
-    print(",".join(str(cell) for cell in cells), flush=True)
+def table(titles, rows):
+    """Prints columns: the first to the left, the others to the right."""
+    print("\n".join(aligned(titles, [list(map(str, row)) for row in rows])), flush=True)
 
 
 def millions(operations_per_second):

@@ -10,12 +10,14 @@ Arguments: allocators, see allocators.py; without any: hakmem_minimal against mi
 
 import os
 import random
+import statistics
 import sys
 
 from allocators import RunFailed, named
 from output import Progress, millions, table, until_interrupted
 from settings import number, numbers, pin, refuse
-from summary import Summary, bootstrap_interval
+
+from lab.steadiness import Spread, percentile
 
 BARS = {400: 1.00, 4000: 1.15, 100000: 1.60}
 
@@ -38,21 +40,32 @@ def measure(allocators, working_set, rounds, iterations, progress):
     return finished, False
 
 
+def bootstrap_interval(values, confidence=95, draws=4000, seed=1):
+    """The interval of the median: its percentiles over samples drawn again with replacement.
+
+    The lab has SciPy's (lab/statistics.py); this one is for machines without it.
+    """
+    source = random.Random(seed)
+    medians = [statistics.median(source.choices(values, k=len(values))) for _ in range(draws)]
+    tail = (100 - confidence) / 2
+    return percentile(medians, tail), percentile(medians, 100 - tail)
+
+
 def report(allocators, working_set, rounds, bars):
     reference = allocators[-1].label
     print(f"\nWS={working_set}, {len(rounds)} rounds, M ops/s")
     rows = []
     for allocator in allocators:
-        s = Summary([figures[allocator.label] for figures in rounds])
+        s = Spread.of([figures[allocator.label] for figures in rounds])
         row = [allocator.label] + [millions(value) for value in (s.mean, s.median, s.min, s.max, s.stddev)]
         rows.append(row + [f"{s.cv:.2f}%"])
     table(["allocator", "mean", "median", "min", "max", "stddev", "CV"], rows)
     for allocator in allocators[:-1]:
         ratios = [figures[allocator.label] / figures[reference] for figures in rounds]
         low, high = bootstrap_interval(ratios)
-        line = f"ratio {allocator.label}/{reference} = {Summary(ratios).median:.3f}  [{low:.3f} .. {high:.3f}] 95 %"
+        line = f"ratio {allocator.label}/{reference} = {statistics.median(ratios):.3f}  [{low:.3f} .. {high:.3f}] 95 %"
         bar = bars.get(working_set) if allocator.label.startswith("hakmem") else None
-        print(line + (f"  bar {bar:.2f}: {'reached' if Summary(ratios).median >= bar else 'missed'}" if bar else ""))
+        print(line + (f"  bar {bar:.2f}: {'reached' if statistics.median(ratios) >= bar else 'missed'}" if bar else ""))
     sys.stdout.flush()
 
 

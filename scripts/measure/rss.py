@@ -11,7 +11,8 @@ import sys
 from allocators import RunFailed, everything, named
 from output import Progress, table, until_interrupted
 from settings import number
-from summary import Summary
+
+from lab.steadiness import Spread
 
 
 def main():
@@ -21,7 +22,7 @@ def main():
     for allocator in allocators:
         progress.say(allocator.label)
         try:
-            peaks = Summary([allocator.peak_kb(iterations, working_set) / 1024 for _ in range(runs)])
+            peaks = Spread.of([allocator.peak_kb(iterations, working_set) / 1024 for _ in range(runs)])
             rows.append([allocator.label, f"{peaks.median:.2f}", f"{peaks.max:.2f}"])
         except RunFailed as failure:
             rows.append([allocator.label, "failed", str(failure)])

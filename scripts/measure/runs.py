@@ -9,7 +9,8 @@ import sys
 from allocators import THROUGHPUT, Allocator, RunFailed
 from output import Progress, until_interrupted
 from settings import number, pin
-from summary import Summary
+
+from lab.steadiness import Spread
 
 
 def main():
@@ -28,7 +29,7 @@ def main():
         return 1
     finally:
         if figures:
-            s = Summary(figures)
+            s = Spread.of(figures)
             print(f"mean={s.mean:.0f} median={s.median:.0f} min={s.min} max={s.max} stddev={s.stddev:.0f} CV={s.cv:.2f}%")
     return 0
 

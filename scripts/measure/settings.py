@@ -3,6 +3,8 @@
 Also the word of the house for "clean environment": a measured process gets PATH, HOME, LC_ALL and what was asked
 for, and nothing else, so that no HAKMEM_*, MALLOC* or LD_PRELOAD of the caller's shell reaches it. Asked for are
 the driver's own BENCH_WORKLOAD, BENCH_THREADS and BENCH_EMPTY, and every NAME=value word in BENCH_ENV.
+
+Importing it makes the modules of the lab importable that need the standard library only: what both need is there.
 """
 
 import os
@@ -10,6 +12,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
 BENCH = Path(os.environ.get("BENCH_DIR") or ROOT / "build/bench")
 PEERS = Path(os.environ.get("PEERS_DIR") or ROOT / "build/peers")
 

@@ -1,15 +1,14 @@
-"""The parts of scripts/measure that turn text into verdicts: statistics, health, counted system calls, environments."""
+"""The parts of scripts/measure that turn text into verdicts: intervals, health, counted system calls, environments."""
 
 import os
-import statistics
 import unittest
 from unittest import mock
 
 from support import main  # first: it tells Python where scripts/measure is
 
 import health
+import pairs
 import settings
-import summary
 import syscalls
 
 LINE = (
@@ -18,33 +17,14 @@ LINE = (
 )
 
 
-class Statistics(unittest.TestCase):
-    def test_summary(self):
-        s = summary.Summary([1, 2, 3, 6])
-        self.assertEqual((s.mean, s.median, s.min, s.max), (3, 2.5, 1, 6))
-        self.assertAlmostEqual(s.stddev, statistics.stdev([1, 2, 3, 6]))
-        self.assertAlmostEqual(s.cv, 100 * s.stddev / 3)
-
-    def test_one_value_has_no_spread(self):
-        s = summary.Summary([5])
-        self.assertEqual((s.stddev, s.cv), (0, 0))
-
-    def test_percentile(self):
-        values = [40, 10, 30, 20]
-        self.assertEqual([summary.percentile(values, p) for p in (0, 50, 100)], [10, 25, 40])
-        self.assertAlmostEqual(summary.percentile(values, 90), 37)
-
-    def test_interval_holds_the_median_and_narrows(self):
+class Interval(unittest.TestCase):
+    def test_it_holds_the_median_and_narrows(self):
         few, many = [0.9, 1.0, 1.1], [0.9, 1.0, 1.1] * 30
-        low, high = summary.bootstrap_interval(few)
+        low, high = pairs.bootstrap_interval(few)
         self.assertTrue(low <= 1.0 <= high)
-        narrow = summary.bootstrap_interval(many)
+        narrow = pairs.bootstrap_interval(many)
         self.assertLessEqual(narrow[1] - narrow[0], high - low)
-        self.assertEqual(summary.bootstrap_interval([2.0, 2.0]), (2.0, 2.0))
-
-    def test_drift(self):
-        self.assertEqual(summary.drift_percent(100, 95), -5)
-        self.assertEqual(summary.drift_percent(0, 5), 0)
+        self.assertEqual(pairs.bootstrap_interval([2.0, 2.0]), (2.0, 2.0))
 
 
 class Health(unittest.TestCase):
