@@ -1,7 +1,8 @@
 """The golden table of the hot path: instructions of each entry on a hit, a column for each variant.
 
 `golden.py check PROGRAM`   counts with the program under $TESTED_LIB and compares with the column of $TESTED_VARIANT.
-                            A library made by gcc 12 for x86-64 must match exactly; any other one must keep the bars
+                            A library made by gcc 12 for x86-64 must match exactly (hardened: within 15 %, because
+                            its calls go through every room); one made by another compiler must keep the bars
                             of the standard and the fast build: a malloc hit <= 16, a free hit <= 18.
 `golden.py write PROGRAM VARIANT=LIBRARY...`   counts and writes the whole table (tools/update_golden.sh).
 """
@@ -17,6 +18,7 @@ TABLE = Path(__file__).with_name("hot_path.golden")
 VARIANTS = ("standard", "fast", "observe", "hardened")
 BARRED = ("standard", "fast")
 BARS = {"malloc": 16, "free": 18}
+TOLERANCES = {"hardened": 0.15}  # it takes the slow path always, which every room on the way may change a little
 HEADER = """\
 # Instructions of hakmem's own code for a hit of each entry: gcc 12, x86-64, the flags of cmake/flags.cmake.
 # Written by tools/update_golden.sh; a change of the hot path shows here. libc's memset is not counted.
@@ -63,14 +65,14 @@ def bar_of(entry):
     return next((bar for name, bar in BARS.items() if entry.startswith(f"{name}_")), None)
 
 
-def faults(counts, golden, exact, barred):
-    """What is wrong with the counts, as lines."""
+def faults(counts, golden, exact, barred, tolerance=0.0):
+    """What is wrong with the counts, as lines; `tolerance` is the share by which a count may be off."""
     wrong = []
     for entry, count in counts.items():
         bar = bar_of(entry) if barred else None
         if bar and count > bar:
             wrong.append(f"{entry}: {count} instructions, the bar is {bar}")
-        if exact and golden.get(entry) != count:
+        if exact and (entry not in golden or abs(count - golden[entry]) > tolerance * golden[entry]):
             wrong.append(f"{entry}: {count} instructions, {golden.get(entry)} in {TABLE.name}")
     if exact:
         wrong += [f"{entry}: in {TABLE.name} only" for entry in golden if entry not in counts]
@@ -80,7 +82,8 @@ def faults(counts, golden, exact, barred):
 def check(program):
     library, variant = os.environ["TESTED_LIB"], os.environ["TESTED_VARIANT"]
     exact = made_by_the_golden_compiler(library)
-    wrong = faults(counted(program, library), read_table()[variant], exact, variant in BARRED)
+    tolerance = TOLERANCES.get(variant, 0.0)
+    wrong = faults(counted(program, library), read_table()[variant], exact, variant in BARRED, tolerance)
     if wrong:
         print("\n".join(wrong))
         print("If the change is meant, run tools/update_golden.sh and say in the commit why.")

@@ -18,6 +18,10 @@ class Faults(unittest.TestCase):
             self.assertEqual(len(golden.faults(self.table | {"malloc_64": count}, self.table, True, True)), 1)
             self.assertEqual(golden.faults(self.table | {"malloc_64": count}, self.table, False, True), [])
 
+    def test_a_tolerance_is_kept_and_ends(self):
+        self.assertEqual(golden.faults(self.table | {"calloc_64": 33}, self.table, True, False, 0.15), [])
+        self.assertEqual(len(golden.faults(self.table | {"calloc_64": 36}, self.table, True, False, 0.15)), 1)
+
     def test_bars(self):
         over = self.table | {"malloc_64": 17, "free_64": 19, "calloc_64": 99}
         self.assertEqual(len(golden.faults(over, self.table, False, True)), 2)
