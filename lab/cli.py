@@ -19,6 +19,7 @@ import typer
 
 from lab.errors import LabError
 
+INTERRUPTED = 130
 COMMANDS = {
     "bench": "the mixed workload and the suite, every allocator against every other",
     "ab": "two builds, boxes or option values: GO, NEUTRAL or NO-GO, with a record",
@@ -68,10 +69,11 @@ def run(name: str, words: list[str]) -> int:
         print(f"hakmem: {error.format_message()}\n  `hakmem {name} --help` lists the options", file=sys.stderr)
         return 2
     except (KeyboardInterrupt, click.Abort):
-        print("hakmem: interrupted", file=sys.stderr)
-        return 130
+        status = INTERRUPTED
     except BrokenPipeError:
         # The reader went away (`| head`); what is still in the buffer must not raise again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    if status == INTERRUPTED:  # Typer turns Ctrl-C into this status without a word
+        print("hakmem: interrupted", file=sys.stderr)
     return status if isinstance(status, int) else 0

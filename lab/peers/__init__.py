@@ -10,7 +10,9 @@ Needs nothing but Python: `python3 -m lab.peers NAME...` makes peers without the
 from __future__ import annotations
 
 import os
+import re
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -29,7 +31,16 @@ RECIPES: list[Recipe] = [
 ]
 VARIANTS = ("standard", "fast", "observe", "hardened")
 GLIBC_NAMES = ("glibc", "system", "libc")
-SMOKE = ["sort", "--parallel=2", __file__]
+# Two threads that allocate, in this Python, which asks malloc for everything (PYTHONMALLOC).
+SMOKE = [
+    sys.executable,
+    "-S",
+    "-c",
+    "import threading\n"
+    "threads = [threading.Thread(target=lambda: [bytes(size) for size in range(2000)]) for _ in range(2)]\n"
+    "for thread in threads: thread.start()\n"
+    "for thread in threads: thread.join()",
+]
 
 
 @dataclass(frozen=True)
@@ -80,7 +91,7 @@ def hakmem(variant: str) -> Allocator | None:
 
 @lru_cache
 def _version_of_hakmem(path: str, stamp: int) -> str:
-    """The first line that the library prints about itself; `stamp` is its time, so that a new build is asked again."""
+    """What the library says about itself; `stamp` is its time, so that a new build is asked again."""
     env = {"LD_PRELOAD": path, "HAKMEM_VERBOSE": "1", "PATH": os.defpath}
     try:
         done = subprocess.run(
@@ -88,7 +99,13 @@ def _version_of_hakmem(path: str, stamp: int) -> str:
         )
     except (OSError, subprocess.SubprocessError):
         return "unknown"
-    return (done.stderr.splitlines() or ["unknown"])[0].removeprefix("hakmem").strip(": ") or "unknown"
+    return version_in(done.stderr)
+
+
+def version_in(words: str) -> str:
+    """The version and the commit in what the library prints with HAKMEM_VERBOSE=1, or "unknown"."""
+    found = re.search(r"version ([\w.]+), commit (\w+)", words)
+    return f"{found.group(1)} ({found.group(2)})" if found else "unknown"
 
 
 def installed() -> list[Allocator]:
@@ -198,7 +215,7 @@ def _make(recipe: Recipe, tell: Report, later_s: float) -> PeerResult:
 def check(recipe: Recipe, made: Made, job: Job) -> None:
     """Raises LabError unless the library owns malloc in a program of two threads, which then ends well with it."""
     path = str(made.library.resolve())
-    env = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "LD_PRELOAD": path, **recipe.env}
+    env = {"PATH": os.environ.get("PATH", os.defpath), "PYTHONMALLOC": "malloc", "LD_PRELOAD": path, **recipe.env}
     allocator = Allocator(recipe.name, path, made.version, recipe.origin, recipe.family)
     witness.prove(allocator, SMOKE, env)
     try:
