@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import time
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Annotated
@@ -12,15 +10,13 @@ import typer
 
 from lab import durations, lineup, programs, results
 from lab.errors import AskedWrongly
-from lab.model import Allocator
 from lab.progress import Progress
 from lab.soak import sources, table
 from lab.soak.files import Directory
+from lab.soak.measure import measure
 from lab.soak.outcome import Soak
-from lab.soak.rounds import rounds
 
 ROOT = Path(__file__).resolve().parents[2]
-LATE = 20  # an epoch may take so many times what it was meant to
 
 
 def command(
@@ -47,13 +43,28 @@ def command(
         raise AskedWrongly(f"there is no model '{model}'", f"use one of: {', '.join(sources.MODELS)}")
     allocators, pinned = lineup.chosen(allocator, profile), lineup.cpu_of(cpu)
     driver = lineup.program(programs.MIXED)
-    probe = sources.mixed(driver, 1, ws, seed)
-    proofs = lineup.proven(probe, allocators)
-    iterations = epoch_iters or sources.epoch_length(probe, allocators, length, pinned)
-    soak = Soak(model, allocators, iterations, ws, seed, pinned, proofs=proofs)
-    with Directory(Path(out) if out else _directory(), [a.name for a in allocators], model) as files:
-        _run(soak, driver, limit, max(600.0, LATE * length), files, quiet)
-        files.finish(soak)
+    proofs = lineup.proven(sources.mixed(driver, 1, ws, seed), allocators)
+    directory = Directory(Path(out) if out else _directory(), [a.name for a in allocators], model)
+    with directory as files, Progress(limit, quiet, label="soak") as progress:
+
+        def on_epoch(soak: Soak, name: str) -> None:
+            files.keep(soak, name)
+            progress.say(_said(soak, name))
+
+        soak = measure(
+            model,
+            driver,
+            allocators,
+            epoch_s=length,
+            duration_s=limit,
+            iterations=epoch_iters,
+            working_set=ws,
+            seed=seed,
+            cpu=pinned,
+            on_epoch=on_epoch,
+        )
+    soak.proofs = proofs
+    files.finish(soak)
     results.give([*table.lines(soak), f"written to {files.path}"], soak.as_json(), to_json)
     if soak.interrupted:
         raise KeyboardInterrupt
@@ -62,26 +73,6 @@ def command(
 
 def _directory() -> Path:
     return ROOT / "results" / f"soak-{datetime.now(timezone.utc):%Y%m%d-%H%M%S}"
-
-
-def _run(soak: Soak, driver: str, limit: float, timeout: float, files: Directory, quiet: bool) -> None:
-    """Takes epochs until the time is over or Ctrl-C comes, and keeps each."""
-    workload = sources.mixed(driver, soak.iterations, soak.working_set, soak.seed)
-
-    def source(allocator: Allocator) -> sources.Source:
-        return sources.MODELS[soak.model](workload, allocator, soak.cpu, timeout)
-
-    began = time.monotonic()
-    taken = rounds({a.name: source(a) for a in soak.allocators}, limit, soak.seed)
-    with Progress(limit, quiet, label="soak") as progress, contextlib.closing(taken):
-        try:
-            for name, row in taken:
-                soak.add(name, row, time.monotonic() - began)
-                if name not in soak.crashed:
-                    files.row(name, row)
-                progress.say(_said(soak, name))
-        except KeyboardInterrupt:
-            soak.interrupted = True
 
 
 def _said(soak: Soak, name: str) -> str:

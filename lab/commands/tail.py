@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,14 +10,13 @@ import typer
 
 from lab import durations, lineup, programs, results, steadiness, tail, tail_table
 from lab.curves import Chart, draw
-from lab.errors import CrashError
-from lab.model import Allocator, Workload
+from lab.model import Workload
 from lab.progress import Progress
 from lab.soak import sources
-from lab.soak.rounds import rounds
+from lab.soak.measure import measure
+from lab.soak.outcome import Soak
 
 SECONDS_PER_STEP = 150e-9
-LATE_S = 600.0
 
 
 def command(
@@ -59,56 +57,32 @@ def command(
             on_progress=lambda name, done: progress.say(f"single calls: {name}, run {done + 1}"),
         )
         left = [a for a in allocators if a.name not in calls.crashed]
-        proxy = _Proxy(ws, seed, pinned)
+        proxy = Soak("single", [], 0, ws, seed)
         if epochs and left and not calls.interrupted:
-            proxy.measure(epoch_driver, left, epochs, length, progress)
-    lines = [*tail_table.calls(calls), *tail_table.epochs(proxy.speeds), *_crashes(calls.crashed | proxy.crashed)]
-    lines += _plots(calls, plot)
-    results.give(lines, calls.as_json() | proxy.as_json(), to_json)
+            proxy = measure(
+                "single",
+                epoch_driver,
+                left,
+                epoch_s=length,
+                most=epochs,
+                working_set=ws,
+                seed=seed,
+                cpu=pinned,
+                on_epoch=lambda soak, name: progress.say(f"epochs: {name}, {len(soak.rows.get(name, []))} of {epochs}"),
+            )
+    crashed = calls.crashed | proxy.crashed
+    lines = [*tail_table.calls(calls), *tail_table.epochs(proxy.throughput())]
+    lines += [*(f"CRASHED: {message}" for message in crashed.values()), *_plots(calls, plot)]
+    results.give(lines, calls.as_json() | _epochs(proxy), to_json)
     if calls.interrupted or proxy.interrupted:
         raise KeyboardInterrupt
-    return 1 if calls.crashed or proxy.crashed else 0
+    return 1 if crashed else 0
 
 
-class _Proxy:
-    """Throughput of interleaved epochs, by allocator."""
-
-    def __init__(self, working_set: int, seed: int, cpu: int | None) -> None:
-        self.working_set, self.seed, self.cpu = working_set, seed, cpu
-        self.speeds: dict[str, list[float]] = {}
-        self.crashed: dict[str, str] = {}
-        self.interrupted = False
-
-    def measure(
-        self, driver: str, allocators: list[Allocator], epochs: int, length: float, progress: Progress
-    ) -> None:
-        """Takes `epochs` epochs of about `length` seconds of each, in turn."""
-        probe = sources.mixed(driver, 1, self.working_set, self.seed)
-        iterations = sources.epoch_length(probe, allocators, length, self.cpu)
-        workload = sources.mixed(driver, iterations, self.working_set, self.seed)
-        self.speeds = {a.name: [] for a in allocators}
-        long_runs = {a.name: sources.LongRun(workload, a, self.cpu, LATE_S) for a in allocators}
-        with contextlib.closing(rounds(long_runs, float("inf"), self.seed)) as taken:
-            try:
-                for name, row in taken:
-                    if isinstance(row, CrashError):
-                        self.crashed[name] = row.message
-                        continue
-                    self.speeds[name].append(row.throughput_ops_s)
-                    progress.say(f"epochs: {name}, {len(self.speeds[name])} of {epochs}")
-                    if all(len(self.speeds[a.name]) >= epochs for a in allocators if a.name not in self.crashed):
-                        return
-            except KeyboardInterrupt:
-                self.interrupted = True
-
-    def as_json(self) -> dict[str, Any]:
-        measured = {name: speeds for name, speeds in self.speeds.items() if speeds}
-        figures = {name: asdict(steadiness.EpochTail.of(speeds)) for name, speeds in measured.items()}
-        return {"epoch_percents": steadiness.PERCENTS, "epochs": figures, "epoch_throughput_ops_s": self.speeds}
-
-
-def _crashes(crashed: dict[str, str]) -> list[str]:
-    return [f"CRASHED: {message}" for message in crashed.values()]
+def _epochs(proxy: Soak) -> dict[str, Any]:
+    speeds = {name: proxy.throughput()[name] for name in proxy.names()}
+    figures = {name: asdict(steadiness.EpochTail.of(values)) for name, values in speeds.items()}
+    return {"epoch_percents": steadiness.PERCENTS, "epochs": figures, "epoch_throughput_ops_s": speeds}
 
 
 def _plots(calls: tail.Calls, pattern: str) -> list[str]:

@@ -43,9 +43,10 @@ class Directory:
         for file in self._files:
             file.close()
 
-    def row(self, name: str, row: csvs.Row) -> None:
-        """Adds a line to the allocator's file."""
-        self._writers[name].row(row)
+    def keep(self, soak: Soak, name: str) -> None:
+        """Adds the newest line of an allocator to its file; nothing for one that has just crashed."""
+        if name not in soak.crashed:
+            self._writers[name].row(soak.rows[name][-1])
 
     def finish(self, soak: Soak) -> None:
         """Writes the plots and the JSON."""

@@ -20,15 +20,16 @@ def rounds(
     duration_s: float,
     seed: int = 0,
     clock: Callable[[], float] = time.monotonic,
+    most: int | None = None,
 ) -> Iterator[tuple[str, csvs.Row | CrashError]]:
     """Each epoch as soon as it is known, with its allocator's name; the error in place of an epoch that crashed.
 
-    Ends after the first round that ends after `duration_s` seconds, or when nobody is left. Close it (contextlib.closing)
-    when leaving early: that ends the processes.
+    Ends after the first round that ends after `duration_s` seconds, after `most` rounds, or when nobody is left. Close
+    it (contextlib.closing) when leaving early: that ends the processes.
     """
-    order, left, began = random.Random(seed), dict(sources), clock()
+    order, left, began, done = random.Random(seed), dict(sources), clock(), 0
     try:
-        while left:
+        while left and done != most:
             for name in order.sample(list(left), len(left)):
                 try:
                     row = left[name].next()
@@ -37,6 +38,7 @@ def rounds(
                     yield name, error
                 else:
                     yield name, row
+            done += 1
             if clock() - began >= duration_s:
                 return
     finally:

@@ -28,6 +28,7 @@ EPOCH = re.compile(r"^\[EPOCH\] (\d+) Throughput = (\d+) ops/s \[iter=(\d+) ws=\
 MOST_EPOCHS = 10_000_000
 MEGABYTE_KB = 1024
 CALIBRATION = 2_000_000
+GRACE_S = 60.0  # for a process that has closed its output
 
 
 class Source(Protocol):
@@ -126,7 +127,11 @@ class LongRun:
         return line.decode(errors="replace")
 
     def _crash(self, what: str = "") -> CrashError:
-        status = self._process.wait()
+        try:
+            status = self._process.wait(GRACE_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            status = self._process.wait()
         if not what and status < 0:
             what = f"was killed by signal {-status} ({signal.strsignal(-status)})"
         self._errors.seek(0)

@@ -62,6 +62,12 @@ def test_it_ends_after_the_round_in_which_the_time_is_over():
     assert len(simulated(duration=4)[1]) == 6
 
 
+def test_it_ends_after_so_many_rounds():
+    machine = {"now": 0}
+    each = {"a": Simulated(machine, 1), "b": Simulated(machine, 1)}
+    assert len(list(rounds(each, float("inf"), clock=lambda: machine["now"], most=7))) == 14
+
+
 def test_one_that_crashes_leaves_and_the_others_go_on():
     each, rows = simulated(duration=20, b=2)
     crashes = [(name, row) for name, row in rows if isinstance(row, CrashError)]
