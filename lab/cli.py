@@ -40,7 +40,7 @@ def application(name: str) -> typer.Typer:
     """The Typer application of one command. Raises KeyError when there is no such command."""
     sentence = COMMANDS[name]
     function = importlib.import_module(f"lab.commands.{name}").command
-    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    app = typer.Typer(add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False)
     app.command(name, help=function.__doc__ or sentence)(function)
     return app
 

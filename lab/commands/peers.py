@@ -18,7 +18,7 @@ from lab.progress import Progress
 
 
 def command(
-    names: Annotated[list[str] | None, typer.Argument(help="only these peers (default: all)", metavar="[NAME]...")] = None,
+    names: Annotated[list[str] | None, typer.Argument(help="only these peers (default: all)", metavar="[NAME]...", show_default=False)] = None,
     build: Annotated[bool, typer.Option("--build/--no-build", help="make the peers that are missing, or only look")] = True,
     again: Annotated[bool, typer.Option("--again", help="make them even when they are there")] = False,
     to_json: Annotated[str, typer.Option("--json", metavar="FILE", help="also as JSON; - is standard output")] = "",
