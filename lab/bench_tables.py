@@ -6,6 +6,7 @@ where wins stand and in the same words. Text only: figures come from lab/campaig
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 
 from rich import box
@@ -17,6 +18,7 @@ from lab.campaign import Campaign, Result, geometric_mean, standing
 from lab.statistics import Interval
 
 PIPE_WIDTH = 150
+RATIO = "speed [95 %]"
 METRICS = {
     "cpu": "user and system time",
     "throughput": "throughput by the wall clock",
@@ -63,12 +65,28 @@ def _titled(title: str, table: Table) -> Group:
     return Group(Text(title), table)
 
 
+def _heading(words: str) -> Text:
+    """One that is not broken into lines; as all cells, it is no markup (brackets would be)."""
+    return Text(words.replace(" ", "\N{NO-BREAK SPACE}"))
+
+
+def _add(table: Table, *cells: str) -> None:
+    table.add_row(*map(Text, cells))
+
+
+def as_text(shown: Group, width: int) -> str:
+    """As plain lines, without the last newline."""
+    out = io.StringIO()
+    Console(file=out, width=width).print(shown)
+    return out.getvalue().rstrip("\n")
+
+
 def _table(left: Sequence[str], right: Sequence[str]) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
     for heading in left:
-        table.add_column(heading)
+        table.add_column(_heading(heading), no_wrap=True)
     for heading in right:
-        table.add_column(heading, justify="right")
+        table.add_column(_heading(heading), justify="right", no_wrap=True)
     return table
 
 
@@ -87,14 +105,15 @@ def workload_table(result: Result, reference: str) -> Group:
     title = f"{workload.name}: {workload.question}"
     if comparison and comparison.blocks:
         stop = STOPS.get(comparison.stopped, comparison.stopped)
-        title += f"\n  {METRICS[comparison.metric]}, {len(comparison.blocks)} blocks in {comparison.seconds:.0f} s ({stop}); "
-        title += f"after {workload.after}"
-    table = _table(["allocator"], ["median", f"speed to {reference} [95 %]", "peak MB", "faults"])
-    table.add_column(f"{reference} is")
+        title += f"\n  {METRICS[comparison.metric]}, {len(comparison.blocks)} block{"s" * (len(comparison.blocks) > 1)} in {comparison.seconds:.0f} s ({stop}); "
+        title += f"after {workload.after}; speed is relative to {reference}"
+    table = _table(["allocator"], ["median", RATIO, "peak MB", "faults"])
+    table.add_column(_heading(f"{reference} is"))
     against = reference in result.measured
     for name in result.fastest_first():
         other = against and name != reference
-        table.add_row(
+        _add(
+            table,
             name,
             _median_value(result, name),
             spoken_ratio(result.interval(name, reference)) if other else ("1" if name == reference else "-"),
@@ -103,7 +122,7 @@ def workload_table(result: Result, reference: str) -> Group:
             standing(result.interval(reference, name)) if other else "",
         )
     for name, why in result.failures.items():
-        table.add_row(name, "FAILED", "-", "-", "-", why)
+        _add(table, name, "FAILED", "-", "-", "-", why)
     return _titled(title, table)
 
 
@@ -120,27 +139,27 @@ def summary_table(campaign: Campaign) -> Group:
     reference = campaign.reference
     table = _table(
         ["workload", "best peer"],
-        [f"speed of {reference} to it [95 %]", "peak MB", "least MB", "of"],
+        [RATIO, "MB", "least MB"],
     )
     table.add_column("verdict")
     for result in campaign.results:
         best = result.best_peer(reference)
         if best is None:
             why = "; ".join(f"{name}: {reason}" for name, reason in result.failures.items()) or "nothing was measured"
-            table.add_row(result.workload.name, "-", "-", "-", "-", "-", why)
+            _add(table, result.workload.name, "-", "-", "-", "-", why)
             continue
         least = result.smallest_peer(reference) or best
         interval = result.interval(reference, best)
-        table.add_row(
+        _add(
+            table,
             result.workload.name,
             best,
             spoken_ratio(interval),
             _mb(result.peak_kb(reference)),
-            _mb(result.peak_kb(least)),
-            least,
+            f"{_mb(result.peak_kb(least))} {least}",
             standing(interval) + (f"; {', '.join(result.failures)} failed" if result.failures else ""),
         )
-    return _titled(f"{reference} against the best of the others (above 1.00 {reference} is faster)", table)
+    return _titled(f"{reference} against the fastest of the others (above 1.00 {reference} is faster), and the smallest one's peak RSS", table)
 
 
 def means_table(campaign: Campaign) -> Group:
@@ -148,7 +167,7 @@ def means_table(campaign: Campaign) -> Group:
     reference = campaign.reference
     table = _table(
         ["against"],
-        ["workloads", "speed", "peak RSS", "ahead", "behind", "level", "cannot tell"],
+        ["rows", "speed", "RSS", "ahead", "behind", "level", "unclear"],
     )
     others = [each.name for each in campaign.allocators if each.name != reference]
     for name in others:
@@ -171,13 +190,14 @@ def _add_means(
     rows_of_memory: Sequence[tuple[Result, str]],
 ) -> None:
     if not rows:
-        table.add_row(label, "0", *["-"] * 6)
+        _add(table, label, "0", *["-"] * 6)
         return
     intervals = [result.interval(reference, name) for result, name in rows]
     stands = [standing(interval) for interval in intervals]
     memory = [result.peak_kb(reference) / result.peak_kb(name) for result, name in rows_of_memory]
     known = [stands.count(word) for word in ("ahead", "behind", "level")]
-    table.add_row(
+    _add(
+            table,
         label,
         str(len(rows)),
         f"{geometric_mean([interval.median for interval in intervals]):.3f}",

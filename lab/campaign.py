@@ -87,7 +87,7 @@ class Campaign:
 def standing(interval: Interval, band: float = PRECISION) -> str:
     """Where a ratio stands against one: ahead, behind, level (within the band for sure), or what is missing to tell."""
     if interval.n < statistics.MINIMUM_BLOCKS:
-        return "too few blocks"
+        return "too few"
     if interval.low > 1:
         return "ahead"
     if interval.high < 1:
@@ -98,6 +98,14 @@ def standing(interval: Interval, band: float = PRECISION) -> str:
 def forecast_s(workloads: Sequence[Workload], allocators: int, blocks: int) -> float:
     """Roughly how many seconds so many blocks of every workload take."""
     return OVERHEAD * sum(workload.seconds for workload in workloads) * allocators * (1 + 2 * blocks)
+
+
+def work_s(comparison: Comparison | None) -> float:
+    """What the runs of a comparison that is under way were forecast to take, in seconds."""
+    if comparison is None:
+        return 0.0
+    runs = len(comparison.warm_up) + len(comparison.unfinished) + sum(map(len, comparison.blocks))
+    return OVERHEAD * comparison.workload.seconds * runs
 
 
 def geometric_mean(ratios: Sequence[float]) -> float:

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from lab import bench_tables, campaign, durations, peers, programs, real, store, workloads
-from lab.campaign import Campaign
+from lab.campaign import Campaign, Result
 from lab.errors import AskedWrongly, LabError
 from lab.model import Allocator, Machine, Workload
 from lab.pairs import Comparison
@@ -109,16 +109,26 @@ def _measured(
     quiet: bool,
     out: bench_tables.Console,
 ) -> Campaign:
+    # Without a budget the bar counts runs, so that what is left follows the speed of the machine.
     total = seconds or campaign.forecast_s(chosen, len(allocators), blocks)
-    with Progress(total, quiet, label="bench") as progress:
+    with Progress(total, quiet, unit="s" if seconds else "of work", label="bench") as progress:
+
+        def step(workload: Workload, comparison: Comparison | None) -> None:
+            before = campaign.forecast_s(chosen[: chosen.index(workload)], len(allocators), blocks)
+            progress.to(before + campaign.work_s(comparison), f"{workload.name}: {_blocks(comparison)}")
+
+        def show(result: Result) -> None:
+            # On one terminal a table must not be printed into the bar.
+            text = bench_tables.as_text(bench_tables.workload_table(result, allocators[0].name), out.width)
+            if progress.shown and out.is_terminal:
+                progress.note(text)
+            elif not quiet:
+                out.print(text, markup=False)
+
         try:
             campaign.prove(chosen, allocators, progress.say)
         except KeyboardInterrupt:
             return Campaign(allocators[0].name, allocators, interrupted=True)
-
-        def step(workload: Workload, comparison: Comparison | None) -> None:
-            progress.say(f"{workload.name}: {len(comparison.blocks) if comparison else 0} blocks")
-
         return campaign.measure(
             chosen,
             allocators,
@@ -127,8 +137,13 @@ def _measured(
             precision=campaign.PRECISION if may_stop else None,
             seed=seed,
             on_step=step,
-            on_result=lambda result: None if quiet else out.print(bench_tables.workload_table(result, allocators[0].name)),
+            on_result=show,
         )
+
+
+def _blocks(comparison: Comparison | None) -> str:
+    done = len(comparison.blocks) if comparison else 0
+    return f"{done} block" if done == 1 else f"{done} blocks"
 
 
 def _print_summary(done: Campaign, skipped: list[Skipped], asked: int, out: bench_tables.Console) -> None:

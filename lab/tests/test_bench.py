@@ -97,7 +97,7 @@ def test_when_all_crash_nothing_is_measured_and_it_is_said():
         (Interval(0.8, 0.7, 0.9, 10), "behind"),
         (Interval(1.001, 0.995, 1.006, 10), "level"),
         (Interval(1.01, 0.9, 1.1, 10), "too noisy"),
-        (Interval(1.2, 1.1, 1.3, 9), "too few blocks"),
+        (Interval(1.2, 1.1, 1.3, 9), "too few"),
     ],
 )
 def test_where_a_ratio_stands(interval, words):
@@ -206,3 +206,9 @@ def test_a_file_that_cannot_be_written_is_said_before_anything_is_measured(capsy
     words = ["bench", "-w", "tree", "-p", "glibc", "--json", "/nowhere/at/all.json"]
     assert cli.main(words) == 1
     assert "cannot write" in capsys.readouterr().err
+
+
+def test_the_forecast_is_the_work_that_is_done_in_the_end():
+    seen = []
+    measured(machine(), on_step=lambda workload, comparison: seen.append(campaign.work_s(comparison)))
+    assert seen[0] == 0 and max(seen) == pytest.approx(campaign.forecast_s(WORKLOADS[:1], len(SIDES), 12))
