@@ -30,7 +30,7 @@ make_tree() {
     for part in CMakeLists.txt CMakePresets.json hakmem launcher cmake packaging; do
         cp -R "$source_tree/$part" "$1/"
     done
-    cp "$here/stub.c" "$1/src/hakmem.c"
+    cp "$source_tree/tests/launcher/stub.c" "$1/src/hakmem.c"
     echo '#define STUB_WORDS "first words"' >"$1/src/stub.h"
     echo 'OPTION(verbose, "HAKMEM_VERBOSE")' >"$1/src/options.def"
 }
