@@ -11,6 +11,7 @@ static struct {
     struct large *unused;
     struct large *stuck; /* mappings that the kernel would not unmap */
     struct large *cache[LARGE_CACHE_SLOTS];
+    unsigned turn; /* the place whose mapping went last for another */
     size_t cache_limit, cached_bytes, mapped_bytes;
 } larges = {.lock = LOCK_INITIAL(7), .cache_limit = 64 * MIB};
 
@@ -79,22 +80,51 @@ static struct large *large_take_cached(size_t bytes, size_t alignment) {
     return best;
 }
 
-/* Puts a mapping in the cache; false when there is no room for it. */
-static bool large_put_cached(struct large *large) {
-    bool put = false;
-    lock_take(&larges.lock);
-    unsigned place = LARGE_CACHE_SLOTS;
-    for (unsigned slot = 0; slot < LARGE_CACHE_SLOTS && place == LARGE_CACHE_SLOTS; slot++)
-        if (!larges.cache[slot])
-            place = slot;
-    if (place < LARGE_CACHE_SLOTS && larges.cached_bytes + large->bytes <= larges.cache_limit) {
-        larges.cache[place] = large;
+/* Takes the mapping whose turn it is out of the cache; NULL when the cache is empty. */
+static struct large *large_evict(void) {
+    for (unsigned looked = 0; looked < LARGE_CACHE_SLOTS; looked++) {
+        larges.turn = (larges.turn + 1) % LARGE_CACHE_SLOTS;
+        struct large *large = larges.cache[larges.turn];
+        if (!large)
+            continue;
+        larges.cache[larges.turn] = NULL;
+        large_add(&larges.cached_bytes, -large->bytes);
+        return large;
+    }
+    return NULL;
+}
+
+static bool large_place(struct large *large) {
+    if (larges.cached_bytes + large->bytes > larges.cache_limit)
+        return false;
+    for (unsigned slot = 0; slot < LARGE_CACHE_SLOTS; slot++) {
+        if (larges.cache[slot])
+            continue;
+        larges.cache[slot] = large;
         large_add(&larges.cached_bytes, large->bytes);
-        put = true;
+        return true;
+    }
+    return false;
+}
+
+/* Puts a mapping in the cache. When there is no room for it, one other goes: so a cache of a size that nobody
+ * asks for any more makes way in time. Returns what is to be unmapped, linked by next. */
+static struct large *large_put_cached(struct large *large) {
+    struct large *out = NULL;
+    lock_take(&larges.lock);
+    bool placed = large_place(large);
+    if (!placed && large->bytes <= larges.cache_limit) {
+        out = large_evict();
+        placed = large_place(large);
     }
     ASSERT(P2, larges.cached_bytes <= larges.cache_limit);
     lock_release(&larges.lock);
-    return put;
+    if (out)
+        out->next = NULL;
+    if (placed)
+        return out;
+    large->next = out;
+    return large;
 }
 
 static void large_count_mapped(size_t bytes) {
@@ -186,8 +216,11 @@ void large_delete(struct large *large) {
         large_give_record(large);
         return;
     }
-    if (!large_put_cached(large))
-        large_unmap(large);
+    struct large *next;
+    for (struct large *out = large_put_cached(large); out; out = next) {
+        next = out->next;
+        large_unmap(out);
+    }
 }
 
 static void *large_resize_run(struct large *large, size_t bytes) {

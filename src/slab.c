@@ -47,7 +47,6 @@ struct slab *slab_new(unsigned class, struct inbox *owner, uint32_t tag) {
     }
     slab->start = run.start;
     slab->home = run.home;
-    slab->zeroed = run.zeroed;
     slab->next = slab->previous = NULL;
     slab->summary = 0;
     slab->inverse = geometry->inverse;

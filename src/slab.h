@@ -31,8 +31,7 @@ struct slab {
     uint32_t inverse;
     uint16_t free, carved, blocks;
     uint8_t class, words;
-    uint8_t bin;    /* which list of the heap it is in */
-    uint8_t zeroed; /* blocks from `carved` on read as zero */
+    uint8_t bin; /* which list of the heap it is in */
 
     /* Atomic; each pairs as remote.h says. */
     ALIGNED(64) struct inbox *owner;

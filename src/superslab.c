@@ -130,14 +130,13 @@ static struct superslab *superslab_new_record(void) {
     return record;
 }
 
-static bool superslab_enter(unsigned char *start, unsigned units, bool huge) {
+static bool superslab_enter(unsigned char *start, unsigned units) {
     struct superslab *made = pagemap_reserve(start, units) ? superslab_new_record() : NULL;
     if (!made)
         return false;
     made->start = start;
     made->units = units;
     made->free = superslab_mask(0, units);
-    made->huge = huge ? made->free : 0;
     superslab_add(&superslabs.mapped_units, units);
     superslab_add(&superslabs.free_units, units);
     superslab_refile(made);
@@ -157,9 +156,10 @@ static bool superslab_map(size_t count) {
         os_map_aligned(bytes, SUPERSLAB_SIZE, pagemap_hint_superslab(bytes, SUPERSLAB_SIZE));
     if (!start)
         return false;
-    bool huge = superslab_is_large_and_dense() && os_advise(start, bytes, OS_HUGE);
+    if (superslab_is_large_and_dense())
+        os_advise(start, bytes, OS_HUGE);
     size_t entered = 0;
-    while (entered < count && superslab_enter(start + entered * SUPERSLAB_SIZE, SUPERSLAB_UNITS, huge))
+    while (entered < count && superslab_enter(start + entered * SUPERSLAB_SIZE, SUPERSLAB_UNITS))
         entered++;
     if (entered < count)
         os_unmap(start + entered * SUPERSLAB_SIZE, bytes - entered * SUPERSLAB_SIZE);
@@ -172,7 +172,7 @@ static bool superslab_map_piece(unsigned units) {
     unsigned char *start = os_map_aligned(bytes, UNIT_SIZE, NULL);
     if (!start)
         return false;
-    if (superslab_enter(start, units, false))
+    if (superslab_enter(start, units))
         return true;
     os_unmap(start, bytes);
     return false;

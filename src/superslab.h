@@ -28,12 +28,12 @@ enum {
 };
 
 struct superslab {
-    uint64_t free, dirty, stale, huge; /* a bit a unit; huge: lies in a range advised for huge pages */
-    unsigned char *start;              /* NULL: vacant, its address space went home */
-    uint32_t number;                   /* place in the table; lower is older */
-    uint32_t longest;                  /* units in its longest free run, at most SUPERSLAB_RUN_LARGEST */
-    uint32_t units;                    /* how many it has */
-    struct superslab *next_vacant;     /* while it has no address space */
+    uint64_t free, dirty, stale;   /* a bit a unit */
+    unsigned char *start;          /* NULL: vacant, its address space went home */
+    uint32_t number;               /* place in the table; lower is older */
+    uint32_t longest;              /* units in its longest free run, at most SUPERSLAB_RUN_LARGEST */
+    uint32_t units;                /* how many it has */
+    struct superslab *next_vacant; /* while it has no address space */
 };
 
 struct superslab_run {

@@ -129,7 +129,7 @@ static void large_P2_cache_is_bounded_in_bytes(void **state) {
         check_cache();
     }
     assert_int_equal(large_cached_bytes(), CACHE);
-    assert_int_equal(kernel.unmap.count, 6);
+    assert_int_equal(kernel.unmap.count, 6); /* each of the last six drove out one */
     assert_int_equal(large_purge(9 * MIB), 8 * MIB);
     assert_int_equal(large_cached_bytes(), 8 * MIB);
     large_configure(8 * MIB);
@@ -147,6 +147,29 @@ static void large_P2_cache_is_bounded_in_places(void **state) {
     for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
         delete_block(blocks[i]);
     assert_int_equal(large_cached_bytes(), LARGE_CACHE_SLOTS * each);
+    check_cache();
+}
+
+/* A cache full of a size that nobody asks for any more makes way for the size that is used now. */
+static void large_cache_makes_way(void **state) {
+    (void)state;
+    void *blocks[LARGE_CACHE_SLOTS];
+    large_configure(GIB);
+    for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
+        blocks[i] = new_block(MIB + 1);
+    for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
+        delete_block(blocks[i]);
+    delete_block(new_block(3 * MIB));
+    unsigned maps = (unsigned)kernel.map.count;
+    delete_block(new_block(3 * MIB));
+    assert_int_equal(kernel.map.count, maps);
+    check_cache();
+    large_configure(LARGE_CACHE_SLOTS * 2 * MIB);
+    for (unsigned i = 0; i < LARGE_CACHE_SLOTS; i++) /* by bytes, too: a few frees later it is kept */
+        delete_block(new_block(20 * MIB));
+    maps = (unsigned)kernel.map.count;
+    delete_block(new_block(20 * MIB));
+    assert_int_equal(kernel.map.count, maps);
     check_cache();
 }
 
@@ -296,6 +319,7 @@ int main(void) {
         cmocka_unit_test_setup(large_sizes_that_no_system_has, setup),
         cmocka_unit_test_setup(large_P2_cache_is_bounded_in_bytes, setup),
         cmocka_unit_test_setup(large_P2_cache_is_bounded_in_places, setup),
+        cmocka_unit_test_setup(large_cache_makes_way, setup),
         cmocka_unit_test_setup(large_cached_mapping_is_used_again, setup),
         cmocka_unit_test_setup(large_P3_what_cannot_be_unmapped_is_used_again, setup),
         cmocka_unit_test_setup(large_resize_of_a_run_in_place, setup),
