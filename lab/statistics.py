@@ -154,11 +154,14 @@ def summary(values: Sequence[float]) -> Summary:
 
 
 def median_error(ratios: Sequence[float] | np.ndarray, blocks: int, seed: int = 0) -> float:
-    """The standard error that the median of `blocks` ratios has, when they are noisy like these."""
+    """The standard error that the median of `blocks` ratios has, when they are noisy like these.
+
+    It is bootstrapped at the size of the data and scaled with the root: drawing more blocks than there are ratios would
+    see the gaps between them.
+    """
     data = np.asarray(ratios, dtype=float)
-    generator = np.random.default_rng(seed)
-    drawn = generator.choice(data, size=(500, blocks), replace=True)
-    return float(np.median(drawn, axis=1).std(ddof=1))
+    drawn = np.random.default_rng(seed).choice(data, size=(500, data.size), replace=True)
+    return float(np.median(drawn, axis=1).std(ddof=1)) * math.sqrt(data.size / blocks)
 
 
 def power(

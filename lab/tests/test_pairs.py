@@ -36,9 +36,11 @@ def test_the_seed_decides_the_order():
 
 
 def test_a_drift_within_a_block_cancels():
-    def drifting(workload, side, *, cpu=None, state=[1.0]):
-        state[0] *= 1.01
-        return Sample(1.0, state[0], state[0], 0.0, 0)
+    costs = (1.01**i for i in range(100))
+
+    def drifting(workload, side, *, cpu=None):
+        cost = next(costs)
+        return Sample(1.0, cost, cost, 0.0, 0)
 
     found = pairs.compare(MIXED, SIDES, min_pairs=5, max_pairs=5, witness=False, runner=drifting)
     assert found.ratios("b", "a") == pytest.approx([1.0] * 5)

@@ -110,6 +110,12 @@ def test_power_follows_the_closed_form_of_normal_noise():
     assert found[1].blocks == 2000 and found[1].seen < found[0].seen / 3
 
 
+def test_few_blocks_foretell_many():
+    ratios = 1 + np.random.default_rng(2).normal(0, 0.02, 60)
+    one, four = statistics.power(ratios, 1.0, budgets_s=(300, 1200))
+    assert four.seen == pytest.approx(one.seen / 2)
+
+
 def test_a_change_of_that_size_is_found_and_half_of_it_often_not():
     blocks = 100
     smallest = statistics.power(noisy(0, 3000, 7), 1.0, budgets_s=(blocks,), band=0.005)[0].called
