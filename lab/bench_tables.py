@@ -105,7 +105,8 @@ def workload_table(result: Result, reference: str) -> Group:
     title = f"{workload.name}: {workload.question}"
     if comparison and comparison.blocks:
         stop = STOPS.get(comparison.stopped, comparison.stopped)
-        title += f"\n  {METRICS[comparison.metric]}, {len(comparison.blocks)} block{"s" * (len(comparison.blocks) > 1)} in {comparison.seconds:.0f} s ({stop}); "
+        count = f"{len(comparison.blocks)} block" + "s" * (len(comparison.blocks) > 1)
+        title += f"\n  {METRICS[comparison.metric]}, {count} in {comparison.seconds:.0f} s ({stop}); "
         title += f"after {workload.after}; speed is relative to {reference}"
     table = _table(["allocator"], ["median", RATIO, "peak MB", "faults"])
     table.add_column(_heading(f"{reference} is"))
