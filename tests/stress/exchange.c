@@ -4,7 +4,7 @@
  * Eight threads on a table of 4,096 places. A step puts a new block into a random place and frees or resizes what was
  * there. Sizes are mostly small; one in 64 is up to 512 KiB, so that large blocks change hands as well.
  */
-#include "stress.h"
+#include "home.h"
 
 #define THREADS 8
 #define PLACES 4096
@@ -31,8 +31,11 @@ static void *run(void *argument) {
 }
 
 int main(int argc, char **argv) {
-    stress_threads(0, THREADS, stress_start(argc, argv, 100000), run);
+    size_t operations = stress_start(argc, argv, 100000);
+    home_start(THREADS);
+    stress_threads(0, THREADS, operations, run);
     for (size_t i = 0; i < PLACES; i++)
         stress_free(atomic_load(&table[i]));
+    home_check(256);
     return 0;
 }

@@ -6,7 +6,7 @@
  * go on to allocate and free on its own, fork a grandchild that does the same, and end. A child that hangs is ended by
  * its alarm, and none outlives its parent.
  */
-#include "stress.h"
+#include "home.h"
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -94,8 +94,11 @@ static void *run_any(void *argument) {
 }
 
 int main(int argc, char **argv) {
-    stress_threads(0, THREADS + 1, stress_start(argc, argv, 40), run_any);
+    size_t times = stress_start(argc, argv, 40);
+    home_start(THREADS + 1);
+    stress_threads(0, THREADS + 1, times, run_any);
     for (size_t i = 0; i < PLACES; i++)
         stress_free(atomic_load(&table[i]));
+    home_check(128);
     return 0;
 }

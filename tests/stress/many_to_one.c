@@ -3,10 +3,9 @@
  *
  * Each turn moves 8 MiB or so of small blocks through a shared array. While the many free, the one sleeps in a barrier:
  * its blocks come home without its help, and it must find them in its next turn. If they were lost, the process would
- * grow by each turn's blocks; the bound on memory sees that.
+ * grow by each turn's blocks.
  */
-#include "memory_use.h"
-#include "stress.h"
+#include "home.h"
 
 #define MANY 6
 #define BLOCKS 60000
@@ -44,8 +43,10 @@ static void *run(void *argument) {
 }
 
 int main(int argc, char **argv) {
+    size_t turns = stress_start(argc, argv, 24);
+    home_start(MANY + 1);
     pthread_barrier_init(&turn, NULL, MANY + 1);
-    stress_threads(0, MANY + 1, stress_start(argc, argv, 24), run);
-    check_memory_use(160);
+    stress_threads(0, MANY + 1, turns, run);
+    home_check(80);
     return 0;
 }

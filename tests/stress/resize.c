@@ -5,7 +5,7 @@
  * small blocks, runs and mappings of their own up to 3 MiB) and puts it into another place. The content is checked
  * before and after each resize.
  */
-#include "stress.h"
+#include "home.h"
 
 #define THREADS 6
 #define PLACES 96
@@ -47,8 +47,11 @@ static void *run(void *argument) {
 }
 
 int main(int argc, char **argv) {
-    stress_threads(0, THREADS, stress_start(argc, argv, 40000), run);
+    size_t operations = stress_start(argc, argv, 40000);
+    home_start(THREADS);
+    stress_threads(0, THREADS, operations, run);
     for (size_t i = 0; i < PLACES; i++)
         stress_free(atomic_load(&table[i]));
+    home_check(400);
     return 0;
 }

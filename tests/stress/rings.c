@@ -5,7 +5,7 @@
  * themselves, and consumers allocate a little, so that all heaps refill while remote frees arrive. A thread whose ring
  * is full or empty yields.
  */
-#include "stress.h"
+#include "home.h"
 
 #include <sched.h>
 
@@ -77,6 +77,9 @@ static void *run(void *argument) {
 }
 
 int main(int argc, char **argv) {
-    stress_threads(0, 2 * SIDE, stress_start(argc, argv, 100000), run);
+    size_t operations = stress_start(argc, argv, 100000);
+    home_start(2 * SIDE);
+    stress_threads(0, 2 * SIDE, operations, run);
+    home_check(96);
     return 0;
 }

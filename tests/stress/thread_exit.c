@@ -6,8 +6,7 @@
  * them, their slabs are adopted, and new threads take the heaps again. The table bounds what is live; the bound on
  * memory sees heaps or slabs that are never used again.
  */
-#include "memory_use.h"
-#include "stress.h"
+#include "home.h"
 
 #define THREADS 6
 #define PLACES 2048
@@ -34,10 +33,11 @@ static void *run(void *argument) {
 
 int main(int argc, char **argv) {
     size_t generations = stress_start(argc, argv, 120);
+    home_start(THREADS);
     for (size_t generation = 0; generation < generations; generation++)
         stress_threads((unsigned)generation * THREADS, THREADS, 1500, run);
     for (size_t i = 0; i < PLACES; i++)
         stress_free(atomic_load(&table[i]));
-    check_memory_use(128);
+    home_check(80);
     return 0;
 }

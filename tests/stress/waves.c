@@ -6,8 +6,7 @@
  * another owner. Barriers part the phases: a block is never freed before it was allocated, and all threads are in the
  * same phase, which is what makes them meet.
  */
-#include "memory_use.h"
-#include "stress.h"
+#include "home.h"
 
 #define THREADS 5
 #define BLOCKS 4096
@@ -44,8 +43,10 @@ static void *run(void *argument) {
 }
 
 int main(int argc, char **argv) {
+    size_t waves = stress_start(argc, argv, 120);
+    home_start(THREADS);
     pthread_barrier_init(&phase, NULL, THREADS);
-    stress_threads(0, THREADS, stress_start(argc, argv, 120), run);
-    check_memory_use(256);
+    stress_threads(0, THREADS, waves, run);
+    home_check(256);
     return 0;
 }
