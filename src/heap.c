@@ -248,31 +248,34 @@ void *heap_refill(struct heap *heap, unsigned class) {
     if (have == 0)
         return NULL;
     mine->refill = (uint8_t)(2 * want < largest ? 2 * want : largest);
-    for (unsigned i = 1; i < have; i++)
-        mine->array[sentinel + have - i] = blocks[i];
+    void **place = &mine->array[sentinel + have];
+    for (void *const *block = blocks + 1; block < blocks + have; block++)
+        *--place = *block;
     heap->top[class] = (unsigned char *)&mine->array[sentinel + have - 1];
     return blocks[0];
 }
 
+/* The slab of a block that stands in a magazine of `class`; NULL when the program freed the block twice, and its
+ * slab is gone already. */
+static struct slab *heap_slab_of(const struct heap *heap, unsigned class, const void *block) {
+    struct slab *slab = pagemap_record(block);
+    return LIKELY(slab && slab->class == class && slab->owner == &heap->inbox) ? slab : NULL;
+}
+
 static void heap_flush(struct heap *heap, unsigned class, void *const *blocks, unsigned count) {
-    struct heap_class *mine = &heap->class[class];
-    struct slab *last = NULL;
     heap->flushes++;
-    for (unsigned i = 0; i < count; i++) {
-        struct slab *slab = pagemap_record(blocks[i]);
-        if (UNLIKELY(!slab || slab->class != class || slab->owner != &heap->inbox)) {
-            misuse_report(MISUSE_DOUBLE_FREE, blocks[i]); /* freed twice: its slab is gone already */
-            continue;
+    for (void *const *end = blocks + count; blocks < end;) {
+        struct slab *slab = heap_slab_of(heap, class, *blocks);
+        enum slab_verdict verdict = SLAB_DOUBLE_FREE;
+        if (slab) {
+            blocks += slab_push_run(slab, blocks, (unsigned)(end - blocks), &verdict);
+            heap_settle(&heap->class[class], slab);
         }
-        if (last && slab != last)
-            heap_settle(mine, last);
-        last = slab;
-        enum slab_verdict verdict = slab_push(slab, blocks[i]);
-        if (UNLIKELY(verdict != SLAB_OK))
-            misuse_report(verdict == SLAB_INSIDE ? MISUSE_INSIDE : MISUSE_DOUBLE_FREE, blocks[i]);
+        if (UNLIKELY(verdict != SLAB_OK)) {
+            misuse_report(verdict == SLAB_INSIDE ? MISUSE_INSIDE : MISUSE_DOUBLE_FREE, *blocks);
+            blocks++;
+        }
     }
-    if (last)
-        heap_settle(mine, last);
 }
 
 /* The older half of a full magazine goes to the spare; what the spare has no room for goes to the slabs. */

@@ -93,18 +93,40 @@ unsigned slab_pop(struct slab *slab, void **blocks, unsigned count, bool fresh) 
     return have;
 }
 
-enum slab_verdict slab_push(struct slab *slab, const void *block) {
-    uint32_t number = slab_block_number(slab, block);
-    if (UNLIKELY(number >= slab->carved))
-        return SLAB_INSIDE; /* P4; never handed out counts as inside */
-    uint64_t *word = &slab->bits[number / 64], bit = 1ULL << number % 64;
-    if (UNLIKELY(*word & bit))
-        return SLAB_DOUBLE_FREE;                           /* P3 */
-    __atomic_store_n(word, *word | bit, __ATOMIC_RELAXED); /* read by remote's check for misuse */
-    slab->summary |= 1ULL << number / 64;
-    slab->free++;
+unsigned slab_push_run(struct slab *slab, void *const *blocks, unsigned count, enum slab_verdict *verdict) {
+    const struct sizeclass *geometry = &sizeclass_table[slab->class];
+    uint64_t size = geometry->size, span = (uint64_t)geometry->units << UNIT_SHIFT;
+    uint64_t inverse = slab->inverse, carved = slab->carved, summary = slab->summary;
+    unsigned done = 0;
+    *verdict = SLAB_OK;
+    for (; done < count; done++) {
+        uint64_t offset = (uint64_t)((uintptr_t)blocks[done] - (uintptr_t)slab->start);
+        if (offset >= span)
+            break;
+        uint64_t number = offset * inverse >> 32;
+        if (UNLIKELY(number * size != offset || number >= carved)) {
+            *verdict = SLAB_INSIDE; /* P4; what was never handed out counts as inside */
+            break;
+        }
+        uint64_t *word = &slab->bits[number / 64], bits = *word, bit = 1ULL << number % 64;
+        if (UNLIKELY(bits & bit)) {
+            *verdict = SLAB_DOUBLE_FREE; /* P3 */
+            break;
+        }
+        __atomic_store_n(word, bits | bit, __ATOMIC_RELAXED); /* read by remote's check for misuse */
+        summary |= 1ULL << number / 64;
+    }
+    slab->summary = summary;
+    slab->free = (uint16_t)(slab->free + done);
     ASSERT(P1, slab->free <= slab->carved);
-    return SLAB_OK;
+    return done;
+}
+
+enum slab_verdict slab_push(struct slab *slab, const void *block) {
+    void *blocks[1] = {(void *)(uintptr_t)block};
+    enum slab_verdict verdict;
+    unsigned done = slab_push_run(slab, blocks, 1, &verdict);
+    return done == 0 && verdict == SLAB_OK ? SLAB_INSIDE : verdict; /* not in this slab at all */
 }
 
 uint64_t slab_push_word(struct slab *slab, unsigned word, uint64_t bits) {

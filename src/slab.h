@@ -55,6 +55,10 @@ void slab_change_owner(struct slab *slab, struct inbox *owner, uint32_t tag);
 /* Takes up to `count` free blocks, lowest first, into blocks[]; fresh ones only when `fresh`. */
 unsigned slab_pop(struct slab *slab, void **blocks, unsigned count, bool fresh);
 
+/* Puts back the blocks at the head of blocks[] that lie in this slab, up to the first that does not or that may
+ * not be freed (*verdict then says why). Returns how many it took. */
+unsigned slab_push_run(struct slab *slab, void *const *blocks, unsigned count, enum slab_verdict *verdict);
+
 /* Puts one block back. */
 enum slab_verdict slab_push(struct slab *slab, const void *block);
 
