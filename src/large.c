@@ -13,6 +13,7 @@ static struct {
     struct large *cache[LARGE_CACHE_SLOTS];
     unsigned turn; /* the place whose mapping went last for another */
     size_t cache_limit, cached_bytes, mapped_bytes;
+    size_t live_peak; /* most bytes of mappings that were ever live at once */
 } larges = {.lock = LOCK_INITIAL(7), .cache_limit = 64 * MIB};
 
 static struct large *large_take_record(void) {
@@ -56,28 +57,40 @@ static struct large *large_take_stuck(size_t bytes, size_t alignment) {
     return large;
 }
 
-/* Takes the best of the cached mappings that hold `bytes` at `alignment` and waste at most an eighth. */
-static struct large *large_take_cached(size_t bytes, size_t alignment) {
-    struct large *best = NULL;
-    unsigned best_slot = 0;
+static size_t large_distance(const struct large *large, size_t bytes) {
+    return large->bytes > bytes ? large->bytes - bytes : bytes - large->bytes;
+}
+
+/* Takes the cached mapping of low..high bytes that is nearest to `bytes`. */
+static struct large *large_take_between(size_t low, size_t bytes, size_t high, size_t alignment) {
+    struct large **best = NULL, *taken = NULL;
     lock_take(&larges.lock);
     for (unsigned slot = 0; slot < LARGE_CACHE_SLOTS; slot++) {
-        struct large *large = larges.cache[slot];
-        if (!large || large->bytes < bytes || large->bytes > bytes + bytes / 8)
+        struct large **place = &larges.cache[slot], *large = *place;
+        if (!large || large->bytes < low || large->bytes > high ||
+            ((uintptr_t)large->start & (alignment - 1)) != 0)
             continue;
-        if (((uintptr_t)large->start & (alignment - 1)) != 0 || (best && best->bytes <= large->bytes))
-            continue;
-        best = large;
-        best_slot = slot;
+        if (!best || large_distance(large, bytes) < large_distance(*best, bytes))
+            best = place;
     }
     if (best) {
-        larges.cache[best_slot] = NULL;
-        large_add(&larges.cached_bytes, -best->bytes);
-    } else {
-        best = large_take_stuck(bytes, alignment);
+        taken = *best;
+        *best = NULL;
+        large_add(&larges.cached_bytes, -taken->bytes);
     }
     lock_release(&larges.lock);
-    return best;
+    return taken;
+}
+
+/* A mapping that we have: one that holds `bytes` and wastes at most an eighth, or one that is stuck. */
+static struct large *large_take_cached(size_t bytes, size_t alignment) {
+    struct large *large = large_take_between(bytes, bytes, bytes + bytes / 8, alignment);
+    if (large)
+        return large;
+    lock_take(&larges.lock);
+    large = large_take_stuck(bytes, alignment);
+    lock_release(&larges.lock);
+    return large;
 }
 
 /* Takes the mapping whose turn it is out of the cache; NULL when the cache is empty. */
@@ -148,6 +161,36 @@ static bool large_unmap(struct large *large) {
     return false;
 }
 
+/* Unmaps what is linked by next; returns the bytes that went home. */
+static size_t large_unmap_all(struct large *large) {
+    size_t gone = 0;
+    for (struct large *next; large; large = next) {
+        size_t bytes = large->bytes;
+        next = large->next;
+        gone += large_unmap(large) ? bytes : 0;
+    }
+    return gone;
+}
+
+/* After more has become live: what is cached goes as far as it would lift the sum above what was live before. So the
+ * cache saves system calls, but never makes a process larger than it made itself. */
+static void large_trim_to_peak(void) {
+    struct large *out = NULL;
+    lock_take(&larges.lock);
+    size_t live = larges.mapped_bytes - larges.cached_bytes;
+    if (live > larges.live_peak)
+        larges.live_peak = live;
+    while (live + larges.cached_bytes > larges.live_peak) {
+        struct large *large = large_evict();
+        if (!large)
+            break;
+        large->next = out;
+        out = large;
+    }
+    lock_release(&larges.lock);
+    large_unmap_all(out);
+}
+
 static struct large *large_map(size_t bytes, size_t alignment) {
     struct large *large = large_take_record();
     if (!large)
@@ -163,21 +206,6 @@ static struct large *large_map(size_t bytes, size_t alignment) {
         os_unmap(large->start, bytes);
     large_give_record(large);
     return NULL;
-}
-
-static struct large *large_new_mapping(size_t size, size_t alignment, bool *zeroed) {
-    if (size > PTRDIFF_MAX - 2 * (size_t)UNIT_SIZE || alignment > PTRDIFF_MAX / 2)
-        return NULL;
-    if (alignment < UNIT_SIZE)
-        alignment = UNIT_SIZE;
-    size_t bytes = large_round(size);
-    struct large *large = large_take_cached(bytes, alignment);
-    *zeroed = large == NULL;
-    if (!large)
-        large = large_map(bytes, alignment);
-    if (large)
-        pagemap_set(large->start, 1, PAGEMAP_MAPPING, large);
-    return large;
 }
 
 static struct large *large_new_run(size_t size, bool *zeroed) {
@@ -199,15 +227,6 @@ static struct large *large_new_run(size_t size, bool *zeroed) {
     return large;
 }
 
-void *large_new(size_t size, size_t alignment, bool *zeroed) {
-    bool run = size <= RUN_LARGEST && alignment <= UNIT_SIZE;
-    if (size == 0)
-        size = 1;
-    struct large *large = run ? large_new_run(size, zeroed) : large_new_mapping(size, alignment, zeroed);
-    ASSERT(P1, !large || ((uintptr_t)large->start & (alignment - 1)) == 0);
-    return large ? large->start : NULL;
-}
-
 void large_delete(struct large *large) {
     size_t units = large->home ? large->bytes >> UNIT_SHIFT : 1;
     pagemap_set(large->start, units, PAGEMAP_NONE, NULL);
@@ -216,11 +235,7 @@ void large_delete(struct large *large) {
         large_give_record(large);
         return;
     }
-    struct large *next;
-    for (struct large *out = large_put_cached(large); out; out = next) {
-        next = out->next;
-        large_unmap(out);
-    }
+    large_unmap_all(large_put_cached(large));
 }
 
 static void *large_resize_run(struct large *large, size_t bytes) {
@@ -269,6 +284,44 @@ static void *large_resize_mapping(struct large *large, size_t bytes) {
     return start;
 }
 
+/* A cached mapping of nearly the size, made as long as wanted: most of its pages stay. NULL: none, or it could not be. */
+static struct large *large_take_near(size_t bytes) {
+    struct large *large = large_take_between(bytes / 2, bytes, bytes * 2, UNIT_SIZE);
+    if (!large || large_resize_mapping(large, bytes))
+        return large;
+    pagemap_set(large->start, 1, PAGEMAP_NONE, NULL); /* a move that failed has put it back */
+    large_unmap_all(large_put_cached(large));
+    return NULL;
+}
+
+static struct large *large_new_mapping(size_t size, size_t alignment, bool *zeroed) {
+    if (size > PTRDIFF_MAX - 2 * (size_t)UNIT_SIZE || alignment > PTRDIFF_MAX / 2)
+        return NULL;
+    if (alignment < UNIT_SIZE)
+        alignment = UNIT_SIZE;
+    size_t bytes = large_round(size);
+    struct large *large = large_take_cached(bytes, alignment);
+    if (!large && alignment == UNIT_SIZE)
+        large = large_take_near(bytes);
+    *zeroed = large == NULL;
+    if (!large)
+        large = large_map(bytes, alignment);
+    if (!large)
+        return NULL;
+    large_trim_to_peak();
+    pagemap_set(large->start, 1, PAGEMAP_MAPPING, large);
+    return large;
+}
+
+void *large_new(size_t size, size_t alignment, bool *zeroed) {
+    bool run = size <= RUN_LARGEST && alignment <= UNIT_SIZE;
+    if (size == 0)
+        size = 1;
+    struct large *large = run ? large_new_run(size, zeroed) : large_new_mapping(size, alignment, zeroed);
+    ASSERT(P1, !large || ((uintptr_t)large->start & (alignment - 1)) == 0);
+    return large ? large->start : NULL;
+}
+
 void *large_resize(struct large *large, size_t size) {
     if (size > PTRDIFF_MAX - 2 * (size_t)UNIT_SIZE)
         return NULL;
@@ -278,7 +331,9 @@ void *large_resize(struct large *large, size_t size) {
         return NULL; /* too small for a mapping: alloc copies */
     if (size <= large->bytes && large->bytes - size <= large->bytes / 8)
         return large->start;
-    return large_resize_mapping(large, large_round(size));
+    void *start = large_resize_mapping(large, large_round(size));
+    large_trim_to_peak();
+    return start;
 }
 
 size_t large_purge(size_t keep) {

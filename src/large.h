@@ -3,7 +3,8 @@
  * Owns blocks above the largest size class. Up to 1 MiB a block is a run of units in a superslab; above, or
  * for alignments above a unit, it is a mapping of its own. Freed mappings are kept, up to a number of bytes,
  * for the next request of nearly the same size: a program that takes and returns large buffers makes no
- * system calls. A mapping grows by moving page tables (mremap), not bytes.
+ * system calls; one that is nearly of the size is made as long as wanted and keeps its pages. What is cached never
+ * lifts the process above what it once had live. A mapping grows by moving page tables (mremap), not bytes.
  *
  * P1  a record in use describes exactly one live block, and its first unit has its tag
  * P2  cached mappings together hold at most the configured bytes, in at most LARGE_CACHE_SLOTS places

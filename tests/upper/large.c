@@ -184,13 +184,56 @@ static void large_cached_mapping_is_used_again(void **state) {
     assert_int_equal(block[0], 0xa5);
     assert_int_equal(kernel.map.count, 0);
     delete_block(block);
-    void *other = new_block(MIB + MIB / 2); /* it would waste a third */
+    void *other = new_block(5 * MIB); /* not nearly of the size */
     assert_ptr_not_equal(other, block);
+    assert_ptr_equal(large_new(2 * MIB, 16, &zeroed), block);
     void *best = new_block(2 * MIB + 100 * KIB);
+    delete_block(block);
     delete_block(best);
     assert_ptr_equal(large_new(2 * MIB, 16, &zeroed), block); /* the better of two */
     delete_block(block);
     delete_block(other);
+    assert_int_equal(large_mapped_bytes(), large_cached_bytes());
+}
+
+/* A mapping of nearly the size is cut or grown, and its pages stay; when that is refused, nothing is lost. */
+static void large_near_mapping_is_made_as_long_as_wanted(void **state) {
+    (void)state;
+    bool zeroed;
+    unsigned char *block = new_block(4 * MIB);
+    delete_block(block);
+    kernel.map.count = 0;
+    assert_ptr_equal(large_new(3 * MIB, 16, &zeroed), block);
+    assert_false(zeroed);
+    assert_int_equal(kernel.map.count, 0);
+    assert_int_equal(record_of(block)->bytes, 3 * MIB);
+    delete_block(block);
+    unsigned char *longer = new_block(5 * MIB);
+    assert_int_equal(record_of(longer)->bytes, 5 * MIB);
+    assert_int_equal(longer[0], 0xa5);
+    delete_block(longer);
+    kernel.remap.refuse = 2; /* in place, and elsewhere */
+    void *fresh = new_block(8 * MIB);
+    assert_int_equal(record_of(fresh)->bytes, 8 * MIB);
+    assert_int_equal(pagemap_tag(longer) == PAGEMAP_NONE || longer == fresh, true);
+    delete_block(fresh);
+    check_cache();
+    assert_int_equal(large_mapped_bytes(), large_cached_bytes());
+}
+
+/* The cache never lifts the sum of mappings above what was live at once. */
+static void large_cache_keeps_below_the_peak(void **state) {
+    (void)state;
+    larges.live_peak = 0;
+    void *first = new_block(16 * MIB);
+    delete_block(first);
+    void *small = new_block(2 * MIB);
+    assert_true(large_mapped_bytes() <= 16 * MIB);
+    void *grown = large_resize(record_of(small), 12 * MIB);
+    assert_non_null(grown);
+    assert_true(large_mapped_bytes() <= 16 * MIB);
+    delete_block(grown);
+    check_cache();
 }
 
 static void large_P3_what_cannot_be_unmapped_is_used_again(void **state) {
@@ -321,6 +364,8 @@ int main(void) {
         cmocka_unit_test_setup(large_P2_cache_is_bounded_in_places, setup),
         cmocka_unit_test_setup(large_cache_makes_way, setup),
         cmocka_unit_test_setup(large_cached_mapping_is_used_again, setup),
+        cmocka_unit_test_setup(large_near_mapping_is_made_as_long_as_wanted, setup),
+        cmocka_unit_test_setup(large_cache_keeps_below_the_peak, setup),
         cmocka_unit_test_setup(large_P3_what_cannot_be_unmapped_is_used_again, setup),
         cmocka_unit_test_setup(large_resize_of_a_run_in_place, setup),
         cmocka_unit_test_setup(large_resize_of_a_mapping_keeps_what_is_in_it, setup),
