@@ -41,11 +41,11 @@ class Soak:
 
     def throughput(self) -> dict[str, list[float]]:
         """Operations a second by allocator, an entry an epoch."""
-        return {name: [row.throughput_ops_s for row in rows] for name, rows in self.rows.items()}
+        return {name: [row.throughput_ops_s for row in self.rows[name]] for name in self.names()}
 
     def rss_mb(self) -> dict[str, list[float]]:
         """Memory by allocator, an entry an epoch: current of a long process, peak of a step."""
-        return {name: [row.rss_mb for row in rows] for name, rows in self.rows.items()}
+        return {name: [row.rss_mb for row in self.rows[name]] for name in self.names()}
 
     def figures(self, name: str) -> steadiness.Steadiness:
         """Of an allocator with at least one epoch."""

@@ -131,6 +131,16 @@ class Soaks(unittest.TestCase):
         self.assertEqual([row["epoch"] for row in rows], [str(i) for i in range(len(rows))])
         self.assertTrue(all(float(row["rss_mb"]) > 0.2 for row in rows), rows)
 
+    def test_a_driver_that_fails_is_named(self):
+        for script in ("soak_mixed_rss.sh", "soak_mixed_single_process.sh"):
+            with self.subTest(script=script), tempfile.TemporaryDirectory() as directory:
+                driver = fake_driver(directory, "#!/bin/sh\necho 'last words' >&2\nexit 9\n")
+                done = run([SCRIPTS / script], BENCH_BIN=driver, DURATION_SEC=1)
+                self.assertEqual(done.returncode, 1)
+                self.assertIn("exit status 9", done.stderr)
+                self.assertIn("last words", done.stderr)
+                self.assertNotIn("Traceback", done.stderr)
+
     def test_what_they_write_can_be_analyzed(self):
         done = run([SCRIPTS / "soak_mixed_rss.sh"], BENCH_BIN=SYSTEM, DURATION_SEC=0.01, STEP_ITERS=1000, WS=10)
         with tempfile.TemporaryDirectory() as directory:
