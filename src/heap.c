@@ -228,31 +228,35 @@ static unsigned heap_half(unsigned class) {
 
 void *heap_refill(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
-    void *blocks[ARRAY_WORDS];
     unsigned sentinel = heap_sentinel(class), largest = sizeclass_table[class].magazine;
     heap->refills++;
-    if (has(verify_free) || !heap_make_magazines(heap, class))
-        return heap_gather(heap, class, blocks, 1) ? blocks[0] : NULL;
-    ASSERT(P1, mine->array[sentinel] == NULL);
-    if (mine->spare_count) {
-        unsigned half = heap_half(class), count = mine->spare_count < half ? mine->spare_count : half;
-        mine->spare_count = (uint8_t)(mine->spare_count - count);
-        memcpy(&mine->array[sentinel + 1], &mine->spare[mine->spare_count], count * sizeof(void *));
-        heap->top[class] = (unsigned char *)&mine->array[sentinel + count - 1];
-        return mine->array[sentinel + count];
+    if (has(verify_free) || !heap_make_magazines(heap, class)) {
+        void *block;
+        return heap_gather(heap, class, &block, 1) ? block : NULL;
     }
-    unsigned want = mine->refill ? mine->refill : heaps.prewarm < largest ? heaps.prewarm : largest;
-    if (want < 1)
-        want = 1;
-    unsigned have = heap_gather(heap, class, blocks, want);
+    ASSERT(P1, mine->array[sentinel] == NULL);
+    void **first = &mine->array[sentinel + 1];
+    unsigned have;
+    mine->fulls = 0;
+    if (mine->spare_count) {
+        unsigned half = heap_half(class);
+        have = mine->spare_count < half ? mine->spare_count : half;
+        mine->spare_count = (uint8_t)(mine->spare_count - have);
+        memcpy(first, &mine->spare[mine->spare_count], have * sizeof(void *));
+    } else {
+        unsigned want = mine->refill ? mine->refill : heaps.prewarm < largest ? heaps.prewarm : largest;
+        want = want ? want : 1;
+        void *blocks[ARRAY_WORDS];
+        have = heap_gather(heap, class, blocks, want);
+        void **place = first + have;
+        for (void *const *block = blocks; block < blocks + have; block++)
+            *--place = *block;
+        mine->refill = (uint8_t)(2 * want < largest ? 2 * want : largest);
+    }
     if (have == 0)
         return NULL;
-    mine->refill = (uint8_t)(2 * want < largest ? 2 * want : largest);
-    void **place = &mine->array[sentinel + have];
-    for (void *const *block = blocks + 1; block < blocks + have; block++)
-        *--place = *block;
-    heap->top[class] = (unsigned char *)&mine->array[sentinel + have - 1];
-    return blocks[0];
+    heap->top[class] = (unsigned char *)(first + have - 2);
+    return first[have - 1];
 }
 
 /* The slab of a block that stands in a magazine of `class`; NULL when the program freed the block twice, and its
@@ -278,20 +282,28 @@ static void heap_flush(struct heap *heap, unsigned class, void *const *blocks, u
     }
 }
 
-/* The older half of a full magazine goes to the spare; what the spare has no room for goes to the slabs. */
+/* Makes room in a full magazine. Its older half goes to the spare. When that is full too and the program does nothing
+ * but free, most of the magazine goes straight to the slabs, so that this is called less often. */
 static void heap_make_room(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
-    unsigned half = heap_half(class), rest = sizeclass_table[class].magazine - half;
+    unsigned largest = sizeclass_table[class].magazine, half = heap_half(class);
     void **first = &mine->array[heap_sentinel(class) + 1];
-    if (mine->spare_count + half > 2 * half) {
-        heap_flush(heap, class, mine->spare, mine->spare_count);
-        mine->spare_count = 0;
+    bool burst = mine->fulls >= 2;
+    unsigned leaving = burst ? largest - largest / 8 : half, staying = largest - leaving;
+    if (burst) {
+        heap_flush(heap, class, first, leaving);
+    } else {
+        if (mine->spare_count + half > 2 * half) {
+            heap_flush(heap, class, mine->spare, mine->spare_count);
+            mine->spare_count = 0;
+        }
+        memcpy(&mine->spare[mine->spare_count], first, half * sizeof(void *));
+        mine->spare_count = (uint8_t)(mine->spare_count + half);
+        mine->fulls++;
     }
-    memcpy(&mine->spare[mine->spare_count], first, half * sizeof(void *));
-    mine->spare_count = (uint8_t)(mine->spare_count + half);
-    memmove(first, first + half, rest * sizeof(void *));
+    memmove(first, first + leaving, staying * sizeof(void *));
     mine->refill = (uint8_t)half;
-    heap->top[class] = (unsigned char *)(first + rest - 1);
+    heap->top[class] = (unsigned char *)(first + staying - 1);
 }
 
 void heap_push_full(struct heap *heap, unsigned class, void *block) {

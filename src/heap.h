@@ -34,8 +34,8 @@ struct heap_class {
     struct slab *empty;          /* one slab without a block in use is kept */
     struct slab *bin[HEAP_BINS]; /* slabs with free bits, the fullest in bin 0 */
     uint8_t spare_count;         /* blocks in the spare, from its first word on */
-    uint8_t
-        refill; /* blocks that the next refill brings: doubles up to a magazine, halves when one is full */
+    uint8_t fulls;               /* times in a row that the magazine was full, without a refill between */
+    uint8_t refill; /* blocks that the next refill brings: doubles, and halves when one is full */
 };
 
 struct heap {
