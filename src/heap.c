@@ -283,20 +283,20 @@ static void heap_flush(struct heap *heap, unsigned class, void *const *blocks, u
 }
 
 /* Makes room in a full magazine. Its older half goes to the spare. When that is full too and the program does nothing
- * but free, most of the magazine goes straight to the slabs, so that this is called less often. */
+ * but free, it and most of the magazine go to the slabs, so that this is called less often. */
 static void heap_make_room(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
     unsigned largest = sizeclass_table[class].magazine, half = heap_half(class);
     void **first = &mine->array[heap_sentinel(class) + 1];
     bool burst = mine->fulls >= 2;
     unsigned leaving = burst ? largest - largest / 8 : half, staying = largest - leaving;
+    if (mine->spare_count + half > 2 * half) {
+        heap_flush(heap, class, mine->spare, mine->spare_count);
+        mine->spare_count = 0;
+    }
     if (burst) {
         heap_flush(heap, class, first, leaving);
     } else {
-        if (mine->spare_count + half > 2 * half) {
-            heap_flush(heap, class, mine->spare, mine->spare_count);
-            mine->spare_count = 0;
-        }
         memcpy(&mine->spare[mine->spare_count], first, half * sizeof(void *));
         mine->spare_count = (uint8_t)(mine->spare_count + half);
         mine->fulls++;

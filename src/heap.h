@@ -18,7 +18,7 @@
  * P4  a heap that nobody uses has no block in a magazine or a spare
  * P5  heaps are never unmapped: a slab's owner can always be reached
  *
- * refill and flush touch at most one magazine's worth of slab records.
+ * refill touches at most one magazine's worth of slab records, flush two.
  */
 #ifndef HAKMEM_HEAP_H
 #define HAKMEM_HEAP_H
