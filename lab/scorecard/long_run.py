@@ -1,0 +1,78 @@
+"""Sections 4 and 5, the long run: the mixed workload in one process for each allocator, which take turns.
+
+Epochs of about a second, a random order in each round (lab/soak): what slows the machine for longer than a round slows
+all of them alike. Beside the drift and the CV of the epochs themselves, which are the machine's as much as the
+allocator's, there are the same of each epoch's speed over the mean speed of the others in the same round.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from statistics import fmean
+
+from lab import lineup, programs
+from lab.scorecard.card import LongRun, LongRunRow
+from lab.scorecard.setting import Setting, Timer
+from lab.soak import sources
+from lab.soak.outcome import Soak
+from lab.soak.rounds import rounds
+from lab.steadiness import EpochTail, Spread
+
+EPOCH_S = 1.0
+WORKING_SET = 400
+TIMEOUT_S = 300.0
+WANTED_EPOCHS = 10
+
+
+def measure(long_run: LongRun, setting: Setting, seconds: float) -> str:
+    """Fills `long_run`; also when Ctrl-C passes through."""
+    timer = Timer(seconds, setting.clock)
+    driver = lineup.program(programs.MIXED)
+    setting.prove(sources.mixed(driver, 1, WORKING_SET, 1))
+    epoch_s = min(EPOCH_S, max(0.05, seconds / len(setting.allocators) / WANTED_EPOCHS))
+    setting.tell("long run: how long is an epoch")
+    length = sources.epoch_length(sources.mixed(driver, 1, WORKING_SET, 1), setting.allocators, epoch_s, setting.cpu)
+    workload = sources.mixed(driver, length, WORKING_SET, 1)
+    soak = Soak("single", setting.allocators, length, WORKING_SET, 1, setting.cpu)
+    taking = {each.name: sources.LongRun(workload, each, setting.cpu, TIMEOUT_S) for each in setting.allocators}
+    began = setting.clock()
+    try:
+        with contextlib.closing(rounds(taking, timer.left, setting.seed, setting.clock)) as taken:
+            for name, row in taken:
+                soak.add(name, row, setting.clock() - began)
+                setting.tell(f"long run: {name}, epoch {len(soak.rows.get(name, []))}")
+    finally:
+        long_run.epoch_s, long_run.iterations, long_run.working_set = epoch_s, length, WORKING_SET
+        long_run.seconds = soak.seconds
+        long_run.failures = dict(soak.crashed)
+        long_run.rows = [row_of(soak, name) for name in soak.names()]
+    fewest = min((len(row.throughput_ops_s) for row in long_run.rows), default=0)
+    return f"the time was short: only {fewest} epochs, drift is understated" if fewest < WANTED_EPOCHS else ""
+
+
+def row_of(soak: Soak, name: str) -> LongRunRow:
+    speeds = soak.throughput()
+    figures, tail = soak.figures(name), EpochTail.of(speeds[name])
+    return LongRunRow(
+        name,
+        speeds[name],
+        soak.rss_mb()[name],
+        [seconds / 60 for seconds in soak.ended_s[name]],
+        figures.drift,
+        soak.relative_drift(name),
+        figures.cv,
+        relative_cv(speeds, name),
+        figures.rss_drift,
+        tail.p99_to_p50,
+        tail.cv,
+    )
+
+
+def relative_cv(speeds: Mapping[str, list[float]], name: str) -> float | None:
+    """CV in per cent of the speed of `name` over the mean of the others in each epoch; None without others."""
+    others = [values for other, values in speeds.items() if other != name]
+    shared = min(map(len, speeds.values()))
+    if not others or not shared:
+        return None
+    return Spread.of([speeds[name][i] / fmean(values[i] for values in others) for i in range(shared)]).cv

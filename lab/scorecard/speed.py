@@ -1,0 +1,156 @@
+"""Section 1, speed: every workload against the best peer, with an interval.
+
+First a look: one run of every allocator on every workload, in a random order. It gives each row a figure for every
+peer, and peak memory. Then the final: the subject and the peers that looked fastest are compared in interleaved
+blocks (lab/campaign.py) for as long as the time allows. The best peer is the fastest of those, chosen by the same
+runs, which makes the subject look slightly worse. On the contract's own workload every mimalloc is in the final, and
+it gets more of the time: the milestones are read there.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from statistics import fmean, median, stdev
+
+from lab import campaign, pairs, run
+from lab.campaign import Result
+from lab.errors import CrashError, LabError
+from lab.model import Allocator, Sample, Workload
+from lab.pairs import Runner
+from lab.scorecard.card import Against, Speed, SpeedRow
+from lab.scorecard.setting import Setting, Timer
+
+OFFICIAL = "mixed_400"
+OFFICIAL_FAMILY = "mimalloc"
+OFFICIAL_WEIGHT = 3.0
+FINALISTS = 2
+KB_PER_MB = 1024
+
+
+def measure(speed: Speed, setting: Setting, seconds: float, runner: Runner = run.run_once) -> str:
+    """Fills `speed`; returns what was left out for want of time, or nothing."""
+    timer = Timer(seconds, setting.clock)
+    looks: dict[str, dict[str, Sample]] = {}
+    rng = random.Random(setting.seed)
+    for workload in setting.workloads:
+        setting.prove(workload)
+    for workload in setting.workloads:
+        row = row_of(workload)
+        speed.rows.append(row)
+        looks[workload.name] = look(row, workload, setting, rng, runner)
+        take_look(row, workload, setting.subject.name, looks[workload.name])
+    without = 0
+    for index, workload in enumerate(setting.workloads):
+        row, left = speed.rows[index], setting.workloads[index:]
+        share = timer.left * weight(workload) / sum(map(weight, left))
+        if timer.left > 0:
+            final(row, workload, setting, looks[workload.name], share, runner)
+        without += not any(entry.blocks for entry in row.against)
+    few = sum(row.best is not None and row.standing == "too few blocks" for row in speed.rows)
+    return shortage(len(speed.rows), without, few)
+
+
+def shortage(rows: int, without: int, few: int) -> str:
+    """One sentence on workloads whose intervals are wide or missing."""
+    words = [f"{without} of {rows} workloads were only looked at"] if without else []
+    if few - without > 0:
+        words.append(f"the intervals of {few - without} of {rows} workloads rest on fewer than 10 blocks and are too narrow")
+    return "the time was short: " + ", ".join(words) if words else ""
+
+
+def weight(workload: Workload) -> float:
+    """A workload's part of the time: by the length of its runs, more for the contract's own."""
+    return (workload.seconds + 0.05) * (OFFICIAL_WEIGHT if workload.name == OFFICIAL else 1.0)
+
+
+def row_of(workload: Workload) -> SpeedRow:
+    return SpeedRow(
+        workload.name,
+        workload.question,
+        workload.group,
+        workload.after,
+        workload.unit,
+        workload.threads,
+        pairs.default_metric(workload),
+    )
+
+
+def look(row: SpeedRow, workload: Workload, setting: Setting, rng: random.Random, runner: Runner) -> dict[str, Sample]:
+    """One run of each; who crashes is noted in the row."""
+    samples = {}
+    for allocator in rng.sample(setting.allocators, len(setting.allocators)):
+        setting.tell(f"speed, a look: {workload.name} on {allocator.name}")
+        try:
+            samples[allocator.name] = runner(workload, allocator, cpu=run.default_cpu(workload))
+        except CrashError as error:
+            row.failures[allocator.name] = error.message
+    return samples
+
+
+def take_look(row: SpeedRow, workload: Workload, subject: str, samples: dict[str, Sample]) -> None:
+    """The figures of the look; nothing when the subject has none."""
+    if subject not in samples:
+        return
+    ours = samples[subject]
+    row.value = row.mean = ours.value
+    row.rss_mb = ours.peak_rss_kb / KB_PER_MB
+    for name, sample in samples.items():
+        if name != subject:
+            try:
+                ratio = pairs.speed(ours, workload, row.metric) / pairs.speed(sample, workload, row.metric)
+            except LabError as error:
+                row.failures[name] = error.message
+                continue
+            row.against.append(Against(name, ratio, ratio, ratio, 0, sample.value, sample.value, sample.peak_rss_kb / KB_PER_MB))
+    row.against.sort(key=lambda entry: entry.ratio)
+
+
+def finalists(row: SpeedRow, peers: Sequence[Allocator]) -> list[Allocator]:
+    """The peers that looked fastest; all mimallocs on the contract's workload. In the order of the look."""
+    names = [entry.peer for entry in row.against[:FINALISTS]]
+    if row.workload == OFFICIAL:
+        names += [each.name for each in peers if each.family == OFFICIAL_FAMILY]
+    return [each for each in peers if each.name in names and each.name not in row.failures]
+
+
+def final(
+    row: SpeedRow, workload: Workload, setting: Setting, samples: dict[str, Sample], share: float, runner: Runner
+) -> None:
+    """Compares in blocks for `share` seconds. Raises KeyboardInterrupt when Ctrl-C ended it; what is there is kept."""
+    others = finalists(row, setting.peers)
+    if setting.subject.name not in samples or not others:
+        return
+
+    def step(_: Workload, comparison: pairs.Comparison | None) -> None:
+        done = f"{len(comparison.blocks)} blocks" if comparison else "begins"
+        setting.tell(f"speed: {workload.name}, {done}")
+
+    done = campaign.measure(
+        [workload], [setting.subject, *others], budget_s=share, seed=setting.seed, on_step=step, runner=runner, clock=setting.clock
+    )
+    if done.results:
+        take_final(row, done.results[0], setting.subject.name)
+    if done.interrupted:
+        raise KeyboardInterrupt
+
+
+def take_final(row: SpeedRow, result: Result, subject: str) -> None:
+    """Puts the figures of the blocks in place of the look's."""
+    row.failures |= result.failures
+    if result.comparison is None or subject not in result.measured:
+        return
+    row.stopped = result.comparison.stopped
+    values = result.comparison.values(subject)
+    row.value, row.mean = median(values), fmean(values)
+    row.cv = 100 * stdev(values) / row.mean if len(values) > 1 and row.mean else 0.0
+    row.rss_mb = result.peak_kb(subject) / KB_PER_MB
+    final_of = {name: against(result, subject, name) for name in result.measured if name != subject}
+    row.against = sorted([final_of.get(entry.peer, entry) for entry in row.against], key=lambda entry: entry.ratio)
+
+
+def against(result: Result, subject: str, peer: str) -> Against:
+    found, values = result.interval(subject, peer), result.comparison.values(peer)  # type: ignore[union-attr]
+    return Against(
+        peer, found.median, found.low, found.high, found.n, median(values), fmean(values), result.peak_kb(peer) / KB_PER_MB
+    )
