@@ -1,7 +1,8 @@
 /*
  * Forks while other threads allocate, free and resize.
  *
- * Four threads exchange blocks in a shared table; the main thread does the same and forks now and then. Each child has
+ * Four threads exchange blocks of many sizes in a shared table, so that now one lock of the allocator is held, now
+ * another; the main thread does the same and forks now and then. Each child has
  * only the forking thread: it must find every block of the table whole, free them all, whoever allocated them, and
  * go on to allocate and free on its own, fork a grandchild that does the same, and end. A child that hangs is ended by
  * its alarm, and none outlives its parent.
@@ -13,7 +14,7 @@
 #include <sys/wait.h>
 
 #define THREADS 4
-#define PLACES 1024
+#define PLACES 256
 #define CHILD_SECONDS 120
 
 static _Atomic(void *) table[PLACES];
@@ -21,16 +22,24 @@ static atomic_bool ending;
 
 static void exchange_some(struct test_random *random, size_t times) {
     for (size_t i = 0; i < times; i++) {
-        void *block = stress_new(random, test_size(random, test_below(random, 32) == 0 ? 17 : 10));
+        void *block = stress_new(random, test_size(random, test_below(random, 4) == 0 ? 17 : 10));
         stress_free(
             atomic_exchange_explicit(&table[test_below(random, PLACES)], block, memory_order_acq_rel));
     }
 }
 
+/* Blocks that nobody looks at: nearly all the time goes into the allocator, most of it under a lock. */
+static void turn_over(struct test_random *random, size_t times) {
+    for (size_t i = 0; i < times; i++)
+        tested_free(tested_malloc(40000 + test_below(random, 400000)));
+}
+
 static void *run(void *argument) {
     struct stress_thread *thread = argument;
-    while (!atomic_load_explicit(&ending, memory_order_relaxed))
-        exchange_some(&thread->random, 64);
+    while (!atomic_load_explicit(&ending, memory_order_relaxed)) {
+        exchange_some(&thread->random, 8);
+        turn_over(&thread->random, 400);
+    }
     return NULL;
 }
 
@@ -42,7 +51,7 @@ static void live_as_child(struct test_random *random, pid_t parent) {
     alarm(CHILD_SECONDS);
     for (size_t i = 0; i < PLACES; i++)
         stress_free(atomic_exchange(&table[i], NULL));
-    exchange_some(random, 2000);
+    exchange_some(random, 300);
 }
 
 static void wait_for(pid_t child, const char *who) {
@@ -81,7 +90,7 @@ static void fork_once(struct test_random *random) {
 static void *run_main(void *argument) {
     struct stress_thread *thread = argument;
     for (size_t i = 0; i < thread->operations; i++) {
-        exchange_some(&thread->random, 500);
+        exchange_some(&thread->random, 50);
         fork_once(&thread->random);
     }
     atomic_store(&ending, true);
@@ -94,7 +103,7 @@ static void *run_any(void *argument) {
 }
 
 int main(int argc, char **argv) {
-    size_t times = stress_start(argc, argv, 40);
+    size_t times = stress_start(argc, argv, 120);
     home_start(THREADS + 1);
     stress_threads(0, THREADS + 1, times, run_any);
     for (size_t i = 0; i < PLACES; i++)
