@@ -30,6 +30,7 @@ WIDTH_INCHES = 8.6
 ROW_INCHES = 0.235
 FONT = 9.0
 WIDEST_RATIO = 4.0
+MOST_MARKS = 8
 TICKS_PERCENT = (10, 20, 25, 33, 50, 60, 70, 80, 90, 100, 110, 125, 150, 175, 200, 250, 300, 400, 600, 800)
 
 RC = {
@@ -141,7 +142,8 @@ def lines(panels: Sequence[Panel], subject: str, alt: str) -> str:
         drawn = {}
         for axes, panel in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
             for name, (xs, ys) in panel.series.items():
-                (drawn[name],) = axes.plot(xs, ys, label=name, **styles[name])
+                marks = {"markevery": max(1, len(xs) // MOST_MARKS)}
+                (drawn[name],) = axes.plot(xs, ys, label=name, **styles[name], **marks)
             _finish(axes, panel)
         figure.legend(drawn.values(), drawn.keys(), loc="outside lower center", ncols=min(5, len(drawn)))
         return _svg(figure, alt)

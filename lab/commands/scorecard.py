@@ -24,7 +24,7 @@ from lab.scorecard.document import Document, Items
 from lab.scorecard.findings import findings
 from lab.scorecard.setting import Setting
 
-BUDGET, FULL_BUDGET = "12m", "60m"
+BUDGET, FULL_BUDGET = "14m", "60m"
 
 
 def command(

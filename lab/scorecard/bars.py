@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lab.progress import spoken_time
 from lab.scorecard.card import Scorecard
 from lab.scorecard.speed import OFFICIAL, OFFICIAL_FAMILY
 from lab.scorecard.words import mb, percent, rate
@@ -85,7 +86,7 @@ def _memory(card: Scorecard) -> list[Bar]:
         aim_met = None if peak is None else peak <= AIM_MB
         found.append(Bar("memory", f"RSS at WS=400, profile {profile}", said, wanted, met, f"<= {AIM_MB:g} MB", aim_met))
     soak = next((row for row in card.long_run.rows if row.name == card.subject), None)
-    over = f" over {card.long_run.seconds / 60:.0f} min" if soak else ""
+    over = f" over {spoken_time(card.long_run.seconds)}" if soak else ""
     said, drift = (f"{soak.rss_drift:+.1f} %", soak.rss_drift) if soak else ("-", None)
     met = None if drift is None else drift < RSS_DRIFT
     aim_met = None if drift is None else drift <= 0
@@ -100,7 +101,7 @@ def _long_run(card: Scorecard) -> list[Bar]:
             Bar("long_run", "throughput drift", "-", "> -5 %", None),
             Bar("long_run", "CV of epochs", "-", "<= 2 %", None, "the steadiest of all"),
         ]
-    over = f"over {card.long_run.seconds / 60:.0f} min, {len(mine.throughput_ops_s)} epochs"
+    over = f"over {spoken_time(card.long_run.seconds)}, {len(mine.throughput_ops_s)} epochs"
     beside = "" if mine.relative_drift is None else f" (against the others {mine.relative_drift:+.1f} %)"
     steadiest = min(rows, key=lambda row: row.cv).name == card.subject if len(rows) > 1 else None
     return [

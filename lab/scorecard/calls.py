@@ -2,17 +2,20 @@
 
 strace writes the memory system calls of the mixed workload down in order, together with the driver's own writes. The
 driver runs in 100 epochs, so its first [EPOCH] line marks the first 1 % and its last line the end: what happens while
-the process exits is not counted. Loading the program and its libraries is part of the first 1 %, the same for all.
-With the kernel's own filter (--seccomp-bpf) the other system calls do not stop the process.
+the process exits is not counted. The loader's own calls are taken off: those of the same program with an empty loop
+(BENCH_EMPTY=1) and an empty library preloaded (nothing preloaded for glibc); libraries that an allocator brings with it
+count as its own. With the kernel's own filter (--seccomp-bpf) the other system calls do not stop the process.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import tempfile
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 
 from lab import lineup, programs, run
 from lab.errors import CrashError, LabError
@@ -24,9 +27,12 @@ from lab.soak import sources
 MEMORY = ("mmap", "munmap", "mremap", "madvise", "brk", "mprotect")
 OPERATIONS = 200_000_000
 SHORT_OPERATIONS = 20_000_000
-PESSIMIST_OPS_S = 20e6
+PESSIMIST_OPS_S = 40e6
+MOST_OVERRUN = 2.0
 WORKING_SET = 400
 EPOCHS = 100
+
+Counts = tuple[Counter[str], Counter[str]]
 
 
 def measure(calls: Calls, setting: Setting, seconds: float) -> str:
@@ -42,15 +48,21 @@ def measure(calls: Calls, setting: Setting, seconds: float) -> str:
     env = {"HAKMEM_BENCH_EPOCH_ITERS": str(max(1, calls.operations // EPOCHS))}
     workload = sources.mixed(lineup.program(programs.MIXED), calls.operations, WORKING_SET, 1, env)
     setting.prove(workload)
+    command, timeout = [strace, *options], max(120.0, 10 * seconds)
+    with_library, without = (loader(workload, path, command, timeout) for path in (empty_library(), None))
+    calls.loader = dict(with_library)
     for allocator in setting.allocators:
-        if not timer.left and calls.rows:
+        if timer.spent > MOST_OVERRUN * seconds and calls.rows:
             calls.failures[allocator.name] = "the time was up"
             continue
         setting.tell(f"system calls: {allocator.name}")
         try:
-            calls.rows.append(traced(workload, allocator, [strace, *options], max(120.0, 10 * seconds)))
+            first, after = traced(workload, allocator, command, timeout)
         except CrashError as error:
             calls.failures[allocator.name] = error.message
+        else:
+            first -= with_library if allocator.path else without
+            calls.rows.append(CallsRow(allocator.name, first.total(), after.total(), dict(first + after)))
     if calls.operations < OPERATIONS:
         return f"the time was short: {calls.operations:,} operations in place of {OPERATIONS:,}"
     return ""
@@ -68,8 +80,32 @@ def strace_options(strace: str) -> list[str]:
     raise LabError(f"strace may not trace here: {last_words}", "allow ptrace (in a container: --cap-add SYS_PTRACE)")
 
 
-def traced(workload: Workload, allocator: Allocator, strace: list[str], timeout: float) -> CallsRow:
-    """One run under strace. Raises CrashError when it does not end well or its marks are missing."""
+def empty_library() -> str:
+    """build/lab/empty.so, a library with nothing in it. Raises LabError when it cannot be compiled."""
+    path = run.ROOT / "build/lab/empty.so"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_suffix(f".{os.getpid()}")
+        command = [os.environ.get("CC") or "cc", "-shared", "-o", str(unfinished), "-x", "c", "/dev/null"]
+        try:
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+        except OSError as error:
+            raise LabError(f"no C compiler: {error}", "install gcc and libc6-dev") from None
+        if done.returncode != 0:
+            raise LabError(f"an empty library does not compile: {done.stderr[-300:]}", "install gcc and libc6-dev")
+        unfinished.replace(path)
+    return str(path)
+
+
+def loader(workload: Workload, library: str | None, strace: list[str], timeout: float) -> Counter[str]:
+    """The calls of the program itself when its loop allocates nothing, with the library preloaded."""
+    empty = replace(workload, env=workload.env | {"BENCH_EMPTY": "1"})
+    first, after = traced(empty, Allocator("nothing", library, "", "", "nothing"), strace, timeout)
+    return first + after
+
+
+def traced(workload: Workload, allocator: Allocator, strace: list[str], timeout: float) -> Counts:
+    """Calls of one run before and after its first epoch. Raises CrashError when it ends badly or marks are missing."""
     env = run.environment(workload, allocator)
     # strace itself runs without the preload: only the traced program gets the environment.
     asked = [word for name, value in env.items() for word in ("-E", f"{name}={value}")]
@@ -91,11 +127,10 @@ def traced(workload: Workload, allocator: Allocator, strace: list[str], timeout:
         counted = count(trace)
     if done.returncode != 0 or counted is None:
         raise CrashError(f"{what} ended badly", done.stderr[-run.LAST_WORDS :])
-    first, after = counted
-    return CallsRow(allocator.name, first.total(), after.total(), dict(first + after))
+    return counted
 
 
-def count(lines: Iterable[str]) -> tuple[Counter[str], Counter[str]] | None:
+def count(lines: Iterable[str]) -> Counts | None:
     """(calls before the first epoch's line, calls after it) from strace's lines; None when a mark is missing."""
     first: Counter[str] = Counter()
     after: Counter[str] = Counter()

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from lab import campaign
 from lab.model import Allocator, Machine
-from lab.statistics import Interval
+from lab.statistics import FEWEST_BLOCKS
 
 DONE, PARTIAL, FAILED, INTERRUPTED, NOT_RUN = "done", "partial", "failed", "interrupted", "not run"
-AHEAD, LEVEL, BEHIND, NOISY, FEW = "ahead", "level", "behind", "too noisy", "too few blocks"
+AHEAD, LEVEL, BEHIND, NOISY, FEW = "ahead", "level", "behind", "too noisy", "too few"
+BAND = 0.01
 
 
 @dataclass
@@ -35,13 +35,13 @@ class Against:
     rss_mb: float
 
     @property
-    def interval(self) -> Interval:
-        return Interval(self.ratio, self.low, self.high, self.blocks)
-
-    @property
     def standing(self) -> str:
-        """The words of `hakmem bench`."""
-        return campaign.standing(self.interval)
+        """The words of `hakmem bench`; LEVEL is within BAND for sure."""
+        if self.blocks < FEWEST_BLOCKS:
+            return FEW
+        if self.low > 1 or self.high < 1:
+            return AHEAD if self.low > 1 else BEHIND
+        return LEVEL if self.low >= 1 - BAND and self.high <= 1 + BAND else NOISY
 
 
 @dataclass
@@ -87,7 +87,7 @@ class Speed:
 
 @dataclass
 class CallsRow:
-    """Memory system calls in the first 1 % of the operations and after it; `by_call` counts both."""
+    """Memory system calls in the first 1 % of the operations and after it, without `Calls.loader`; `by_call` is of both."""
 
     name: str
     first: int
@@ -102,8 +102,11 @@ class CallsRow:
 
 @dataclass
 class Calls:
+    """`loader` are the calls of the same program that allocates nothing, with an empty library preloaded."""
+
     operations: int = 0
     working_set: int = 0
+    loader: dict[str, int] = field(default_factory=dict)
     rows: list[CallsRow] = field(default_factory=list)
     failures: dict[str, str] = field(default_factory=dict)
 
@@ -157,12 +160,12 @@ class LongRun:
 
 @dataclass
 class TailRow:
-    """Nanoseconds at the percentiles of `Tail.percents`, by call (malloc, free)."""
+    """Nanoseconds at the percentiles of `Tail.percents`, by call (malloc, free): of all runs together, of each run."""
 
     name: str
     ns: dict[str, list[float]]
+    runs: dict[str, list[list[float]]]
     count: int
-    runs: int
 
 
 @dataclass

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from lab.scorecard.document import Block, Cell, Document, Figure, Fold, Heading, Items, Table, Text, text_of, tone_of
 
+SHORT = 24  # letters
 STYLE = Path(__file__).with_name("page.css")
 
 
@@ -67,10 +68,17 @@ def _class(*names: str) -> str:
 
 def _row(row: Iterable[str | Cell], tag: str, left: int) -> str:
     cells = (
-        f"<{tag}{_class('' if column < left else 'figure', tone_of(cell))}>{escape(text_of(cell))}</{tag}>"
+        f"<{tag}{_class(_kind(text_of(cell), column < left), tone_of(cell))}>{escape(text_of(cell))}</{tag}>"
         for column, cell in enumerate(row)
     )
     return f"<tr>{''.join(cells)}</tr>"
+
+
+def _kind(text: str, words: bool) -> str:
+    """A figure, or words short enough to stay on one line."""
+    if not words:
+        return "figure"
+    return "short" if len(text) <= SHORT else ""
 
 
 def _table(table: Table) -> str:

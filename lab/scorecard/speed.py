@@ -1,10 +1,14 @@
 """Section 1, speed: every workload against the best peer, with an interval.
 
 First a look: one run of every allocator on every workload, in a random order. It gives each row a figure for every
-peer, and peak memory. Then the final: the subject and the peers that looked fastest are compared in interleaved
-blocks (lab/campaign.py) for as long as the time allows. The best peer is the fastest of those, chosen by the same
-runs, which makes the subject look slightly worse. On the contract's own workload every mimalloc is in the final, and
-it gets more of the time: the milestones are read there.
+peer, and peak memory. Then the final: the subject and the peer that looked fastest, with those that looked nearly as
+fast, are compared in interleaved blocks (lab/campaign.py) for as long as the time allows. The best peer is the fastest
+of those, chosen by the same runs, which makes the subject look slightly worse. On the contract's own workload every
+mimalloc is in the final, and it gets more of the time: the milestones are read there.
+
+Many workloads in little time leave few blocks to each. Below ten the bootstrap's interval would be too narrow; the
+exact one by order statistics takes its place (scipy.stats.quantile_test), which is the whole range of 6 to 8 blocks.
+With fewer than 6 no interval has 95 %, and there is no verdict.
 """
 
 from __future__ import annotations
@@ -13,18 +17,23 @@ import random
 from collections.abc import Sequence
 from statistics import fmean, median, stdev
 
+import numpy as np
+from scipy import stats
+
 from lab import campaign, pairs, run
 from lab.campaign import Result
 from lab.errors import CrashError, LabError
 from lab.model import Allocator, Sample, Workload
 from lab.pairs import Runner
-from lab.scorecard.card import Against, Speed, SpeedRow
+from lab.scorecard.card import FEW, Against, Speed, SpeedRow
 from lab.scorecard.setting import Setting, Timer
+from lab.statistics import FEWEST_BLOCKS, MINIMUM_BLOCKS, Interval
 
 OFFICIAL = "mixed_400"
 OFFICIAL_FAMILY = "mimalloc"
 OFFICIAL_WEIGHT = 3.0
-FINALISTS = 2
+FINALISTS, FINALISTS_FULL = 2, 3
+NEARLY_AS_FAST = 1.03
 KB_PER_MB = 1024
 
 
@@ -47,7 +56,7 @@ def measure(speed: Speed, setting: Setting, seconds: float, runner: Runner = run
         if timer.left > 0:
             final(row, workload, setting, looks[workload.name], share, runner)
         without += not any(entry.blocks for entry in row.against)
-    few = sum(row.best is not None and row.standing == "too few blocks" for row in speed.rows)
+    few = sum(row.standing == FEW for row in speed.rows)
     return shortage(len(speed.rows), without, few)
 
 
@@ -55,7 +64,7 @@ def shortage(rows: int, without: int, few: int) -> str:
     """One sentence on workloads whose intervals are wide or missing."""
     words = [f"{without} of {rows} workloads were only looked at"] if without else []
     if few - without > 0:
-        words.append(f"the intervals of {few - without} of {rows} workloads rest on fewer than 10 blocks and are too narrow")
+        words.append(f"{few - without} of {rows} workloads have fewer than {FEWEST_BLOCKS} blocks, too few for a verdict")
     return "the time was short: " + ", ".join(words) if words else ""
 
 
@@ -106,9 +115,10 @@ def take_look(row: SpeedRow, workload: Workload, subject: str, samples: dict[str
     row.against.sort(key=lambda entry: entry.ratio)
 
 
-def finalists(row: SpeedRow, peers: Sequence[Allocator]) -> list[Allocator]:
-    """The peers that looked fastest; all mimallocs on the contract's workload. In the order of the look."""
-    names = [entry.peer for entry in row.against[:FINALISTS]]
+def finalists(row: SpeedRow, peers: Sequence[Allocator], most: int = FINALISTS) -> list[Allocator]:
+    """The peers that looked fastest, or nearly as fast; all mimallocs on the contract's workload."""
+    near = row.against[0].ratio * NEARLY_AS_FAST if row.against else 0.0
+    names = [entry.peer for entry in row.against[:most] if entry.ratio <= near]
     if row.workload == OFFICIAL:
         names += [each.name for each in peers if each.family == OFFICIAL_FAMILY]
     return [each for each in peers if each.name in names and each.name not in row.failures]
@@ -118,7 +128,7 @@ def final(
     row: SpeedRow, workload: Workload, setting: Setting, samples: dict[str, Sample], share: float, runner: Runner
 ) -> None:
     """Compares in blocks for `share` seconds. Raises KeyboardInterrupt when Ctrl-C ended it; what is there is kept."""
-    others = finalists(row, setting.peers)
+    others = finalists(row, setting.peers, FINALISTS_FULL if setting.full else FINALISTS)
     if setting.subject.name not in samples or not others:
         return
 
@@ -150,7 +160,21 @@ def take_final(row: SpeedRow, result: Result, subject: str) -> None:
 
 
 def against(result: Result, subject: str, peer: str) -> Against:
-    found, values = result.interval(subject, peer), result.comparison.values(peer)  # type: ignore[union-attr]
+    assert result.comparison
+    found, values = interval(result, subject, peer), result.comparison.values(peer)
     return Against(
         peer, found.median, found.low, found.high, found.n, median(values), fmean(values), result.peak_kb(peer) / KB_PER_MB
     )
+
+
+def interval(result: Result, subject: str, peer: str) -> Interval:
+    """The subject's speed to the peer's: the bootstrap of lab/statistics.py, or the exact interval of few blocks."""
+    assert result.comparison
+    ratios = result.comparison.ratios(subject, peer)
+    if ratios.size >= MINIMUM_BLOCKS:
+        return result.interval(subject, peer)
+    low, high = float(ratios.min()), float(ratios.max())
+    if ratios.size >= FEWEST_BLOCKS:
+        exact = stats.quantile_test(ratios, p=0.5).confidence_interval(0.95)
+        low, high = float(exact.low), float(exact.high)
+    return Interval(float(np.median(ratios)), low, high, ratios.size)

@@ -55,5 +55,5 @@ def take(tail: Tail, done: calls.Calls) -> None:
     tail.clock_cost_ns, tail.clock_ns = values["clock_cost_ns"], values["clock"]
     tail.failures = dict(values["crashed"])
     for name, figures in values["allocators"].items():
-        ns = {call: figures[call]["ns"] for call in calls.CALLS}
-        tail.rows.append(TailRow(name, ns, figures["malloc"]["count"], len(figures["malloc"]["runs"])))
+        ns, runs = ({call: figures[call][key] for call in calls.CALLS} for key in ("ns", "runs"))
+        tail.rows.append(TailRow(name, ns, runs, figures["malloc"]["count"]))
