@@ -31,6 +31,7 @@ ROW_INCHES = 0.235
 FONT = 9.0
 WIDEST_RATIO = 4.0
 MOST_MARKS = 8
+TALL_ROWS = 15
 TICKS_PERCENT = (10, 20, 25, 33, 50, 60, 70, 80, 90, 100, 110, 125, 150, 175, 200, 250, 300, 400, 600, 800)
 
 RC = {
@@ -179,6 +180,7 @@ def _rows_figure(labels: Sequence[str]) -> tuple[Figure, Axes]:
     axes.set_yticks(range(len(labels)), labels)
     axes.set_ylim(len(labels) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
+    axes.tick_params(axis="x", labeltop=len(labels) > TALL_ROWS)
     return figure, axes
 
 

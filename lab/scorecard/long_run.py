@@ -7,48 +7,52 @@ allocator's, there are the same of each epoch's speed over the mean speed of the
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping
 from statistics import fmean
 
 from lab import lineup, programs
 from lab.scorecard.card import LongRun, LongRunRow
 from lab.scorecard.setting import Setting, Timer
+from lab.soak import measure as soaks
 from lab.soak import sources
 from lab.soak.outcome import Soak
-from lab.soak.rounds import rounds
 from lab.steadiness import EpochTail, Spread
 
 EPOCH_S = 1.0
 WORKING_SET = 400
-TIMEOUT_S = 300.0
 WANTED_EPOCHS = 10
 
 
 def measure(long_run: LongRun, setting: Setting, seconds: float) -> str:
-    """Fills `long_run`; also when Ctrl-C passes through."""
+    """Fills `long_run`. Raises KeyboardInterrupt when Ctrl-C ended it; what is there is kept."""
     timer = Timer(seconds, setting.clock)
     driver = lineup.program(programs.MIXED)
     setting.prove(sources.mixed(driver, 1, WORKING_SET, 1))
     epoch_s = min(EPOCH_S, max(0.05, seconds / len(setting.allocators) / WANTED_EPOCHS))
     setting.tell("long run: how long is an epoch")
-    length = sources.epoch_length(sources.mixed(driver, 1, WORKING_SET, 1), setting.allocators, epoch_s, setting.cpu)
-    workload = sources.mixed(driver, length, WORKING_SET, 1)
-    soak = Soak("single", setting.allocators, length, WORKING_SET, 1, setting.cpu)
-    taking = {each.name: sources.LongRun(workload, each, setting.cpu, TIMEOUT_S) for each in setting.allocators}
-    began = setting.clock()
-    try:
-        with contextlib.closing(rounds(taking, timer.left, setting.seed, setting.clock)) as taken:
-            for name, row in taken:
-                soak.add(name, row, setting.clock() - began)
-                setting.tell(f"long run: {name}, epoch {len(soak.rows.get(name, []))}")
-    finally:
-        long_run.epoch_s, long_run.iterations, long_run.working_set = epoch_s, length, WORKING_SET
-        long_run.seconds = soak.seconds
-        long_run.failures = dict(soak.crashed)
-        long_run.rows = [row_of(soak, name) for name in soak.names()]
+    soak = soaks.measure(
+        "single",
+        driver,
+        setting.allocators,
+        epoch_s=epoch_s,
+        duration_s=timer.left,
+        working_set=WORKING_SET,
+        seed=setting.seed + 1,
+        cpu=setting.cpu,
+        on_epoch=lambda done, name: setting.tell(f"long run: {name}, epoch {len(done.rows.get(name, []))}"),
+    )
+    take(long_run, soak, epoch_s)
+    if soak.interrupted:
+        raise KeyboardInterrupt
     fewest = min((len(row.throughput_ops_s) for row in long_run.rows), default=0)
     return f"the time was short: only {fewest} epochs, drift is understated" if fewest < WANTED_EPOCHS else ""
+
+
+def take(long_run: LongRun, soak: Soak, epoch_s: float) -> None:
+    """The figures of what was measured."""
+    long_run.epoch_s, long_run.iterations, long_run.working_set = epoch_s, soak.iterations, soak.working_set
+    long_run.seconds, long_run.failures = soak.seconds, dict(soak.crashed)
+    long_run.rows = [row_of(soak, name) for name in soak.names()]
 
 
 def row_of(soak: Soak, name: str) -> LongRunRow:

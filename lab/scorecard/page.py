@@ -47,7 +47,7 @@ def summary(card: Scorecard, judged: Sequence[Finding]) -> list[Block]:
     said = [f"{found[standing]} {words}" for standing, words in STANDINGS.items() if found.get(standing)]
     lines = []
     if said:
-        lines.append(f"Speed, each of {len(card.speed.rows)} workloads against its best peer: {', '.join(said)}.")
+        lines.append(f"Speed against the best peer, workload by workload ({len(card.speed.rows)}): {', '.join(said)}.")
     judgeable = [bar for bar in bars(card) if bar.met is not None]
     met = sum(bool(bar.met) for bar in judgeable)
     if judgeable:

@@ -521,7 +521,7 @@ def test_the_command_writes_page_text_store_and_json(tmp_path, capsys):
     words = ["--budget", "2s", "-w", "tree", *sections, "--json", str(target)]
     assert scorecard(tmp_path, *words) == 0
     said = capsys.readouterr()
-    assert "1 workloads" in said.out and str(tmp_path / "out/scorecard.html") in said.out
+    assert "workload by workload (1)" in said.out and str(tmp_path / "out/scorecard.html") in said.out
     record = json.loads(target.read_text())
     card = load(Scorecard, record["data"])
     assert record["kind"] == "scorecard" and [each.name for each in card.allocators] == ["hakmem", "glibc"]
