@@ -38,12 +38,14 @@ static inline uint64_t home_live_bytes(void) {
     struct hakmem_statistics now = {.live_bytes = 0};
     if (purge == NULL || read == NULL)
         return 0;
-    for (uint64_t before = UINT64_MAX; now.live_bytes < before;) {
-        before = now.live_bytes > 0 ? now.live_bytes : UINT64_MAX - 1;
+    uint64_t before;
+    now.live_bytes = UINT64_MAX;
+    do {
+        before = now.live_bytes;
         for (unsigned i = 0; i < 64; i++)
             purge();
         read(&now, sizeof now);
-    }
+    } while (now.live_bytes < before);
     return now.live_bytes;
 }
 
