@@ -23,7 +23,7 @@ MEASURES: dict[str, Measure] = {
     "tail": tail.measure,
     "startup": startup.measure,
 }
-SHARES = {"speed": 62.0, "calls": 6.0, "memory": 2.0, "long_run": 19.0, "tail": 8.0, "startup": 3.0}
+SHARES = {"speed": 66.0, "calls": 6.0, "memory": 2.0, "long_run": 17.0, "tail": 7.0, "startup": 2.0}
 FULL_SHARES = {"speed": 36.0, "calls": 3.0, "memory": 1.0, "long_run": 54.0, "tail": 5.0, "startup": 1.0}
 
 

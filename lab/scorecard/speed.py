@@ -8,13 +8,13 @@ mimalloc is in the final, and it gets more of the time: the milestones are read 
 
 Many workloads in little time leave few blocks to each. Below ten the bootstrap's interval would be too narrow; the
 exact one by order statistics takes its place (scipy.stats.quantile_test), which is the whole range of 6 to 8 blocks.
-With fewer than 6 no interval has 95 %, and there is no verdict.
+With fewer than 6 no interval has 95 %, and there is no verdict: so every row gets its 6 blocks as long as time is left,
+and those for which none is left are only looked at.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from statistics import fmean, median, stdev
 
 import numpy as np
@@ -33,7 +33,8 @@ OFFICIAL = "mixed_400"
 OFFICIAL_FAMILY = "mimalloc"
 OFFICIAL_WEIGHT = 3.0
 FINALISTS, FINALISTS_FULL = 2, 3
-NEARLY_AS_FAST = 1.03
+NEARLY_AS_FAST = 1.02
+STARTING_S = 0.02  # between two runs
 KB_PER_MB = 1024
 
 
@@ -49,28 +50,37 @@ def measure(speed: Speed, setting: Setting, seconds: float, runner: Runner = run
         speed.rows.append(row)
         looks[workload.name] = look(row, workload, setting, rng, runner)
         take_look(row, workload, setting.subject.name, looks[workload.name])
-    without = 0
-    for index, workload in enumerate(setting.workloads):
-        row, left = speed.rows[index], setting.workloads[index:]
-        share = timer.left * weight(workload) / sum(map(weight, left))
-        if timer.left > 0:
-            final(row, workload, setting, looks[workload.name], share, runner)
-        without += not any(entry.blocks for entry in row.against)
-    few = sum(row.standing == FEW for row in speed.rows)
-    return shortage(len(speed.rows), without, few)
+    for index, row in enumerate(speed.rows):
+        costs = [block_s(each, setting, looks[each.workload]) for each in speed.rows[index:]]
+        if timer.left > 0 and costs[0]:
+            share = timer.left * weight(row, costs[0]) / sum(map(weight, speed.rows[index:], costs))
+            share = min(max(share, (FEWEST_BLOCKS + 1.5) * costs[0]), timer.left)
+            final(row, setting.workloads[index], setting, share, runner)
+    return shortage(speed)
 
 
-def shortage(rows: int, without: int, few: int) -> str:
-    """One sentence on workloads whose intervals are wide or missing."""
-    words = [f"{without} of {rows} workloads were only looked at"] if without else []
-    if few - without > 0:
-        words.append(f"{few - without} of {rows} workloads have fewer than {FEWEST_BLOCKS} blocks, too few for a verdict")
+def shortage(speed: Speed) -> str:
+    """One sentence on workloads without a verdict; nothing when all have one."""
+    rows = [row for row in speed.rows if row.best]
+    without = sum(not any(entry.blocks for entry in row.against) for row in rows)
+    few = sum(row.standing == FEW for row in rows) - without
+    words = [f"{without} of {len(rows)} workloads were only looked at"] if without else []
+    if few:
+        words.append(f"{few} of {len(rows)} workloads have fewer than {FEWEST_BLOCKS} blocks, too few for a verdict")
     return "the time was short: " + ", ".join(words) if words else ""
 
 
-def weight(workload: Workload) -> float:
-    """A workload's part of the time: by the length of its runs, more for the contract's own."""
-    return (workload.seconds + 0.05) * (OFFICIAL_WEIGHT if workload.name == OFFICIAL else 1.0)
+def block_s(row: SpeedRow, setting: Setting, samples: dict[str, Sample]) -> float:
+    """About how long a block of the row's final is, by what the look took; 0 when there is no final."""
+    others = [each.name for each in finalists(row, setting)]
+    if setting.subject.name not in samples or not others:
+        return 0.0
+    return 2 * sum(samples[name].wall_s + STARTING_S for name in (setting.subject.name, *others) if name in samples)
+
+
+def weight(row: SpeedRow, cost_s: float) -> float:
+    """A workload's part of the time: by the length of its blocks, more for the contract's own."""
+    return cost_s * (OFFICIAL_WEIGHT if row.workload == OFFICIAL else 1.0)
 
 
 def row_of(workload: Workload) -> SpeedRow:
@@ -115,22 +125,19 @@ def take_look(row: SpeedRow, workload: Workload, subject: str, samples: dict[str
     row.against.sort(key=lambda entry: entry.ratio)
 
 
-def finalists(row: SpeedRow, peers: Sequence[Allocator], most: int = FINALISTS) -> list[Allocator]:
+def finalists(row: SpeedRow, setting: Setting) -> list[Allocator]:
     """The peers that looked fastest, or nearly as fast; all mimallocs on the contract's workload."""
+    most = FINALISTS_FULL if setting.full else FINALISTS
     near = row.against[0].ratio * NEARLY_AS_FAST if row.against else 0.0
     names = [entry.peer for entry in row.against[:most] if entry.ratio <= near]
     if row.workload == OFFICIAL:
-        names += [each.name for each in peers if each.family == OFFICIAL_FAMILY]
-    return [each for each in peers if each.name in names and each.name not in row.failures]
+        names += [each.name for each in setting.peers if each.family == OFFICIAL_FAMILY]
+    return [each for each in setting.peers if each.name in names and each.name not in row.failures]
 
 
-def final(
-    row: SpeedRow, workload: Workload, setting: Setting, samples: dict[str, Sample], share: float, runner: Runner
-) -> None:
+def final(row: SpeedRow, workload: Workload, setting: Setting, share: float, runner: Runner) -> None:
     """Compares in blocks for `share` seconds. Raises KeyboardInterrupt when Ctrl-C ended it; what is there is kept."""
-    others = finalists(row, setting.peers, FINALISTS_FULL if setting.full else FINALISTS)
-    if setting.subject.name not in samples or not others:
-        return
+    others = finalists(row, setting)
 
     def step(_: Workload, comparison: pairs.Comparison | None) -> None:
         done = f"{len(comparison.blocks)} blocks" if comparison else "begins"

@@ -338,6 +338,14 @@ def test_speed_with_little_time_says_which_verdicts_are_missing():
     assert "fewer than 6 blocks" in reason
 
 
+def test_what_little_time_there_is_makes_verdicts_row_by_row():
+    machine = Machine({"hakmem": 0.10, "mimalloc3": 0.11, "mimalloc2": 0.14, "glibc": 0.2})
+    speed = Speed()
+    reason = speed_section.measure(speed, setting(machine), 12.0, runner=machine.run)
+    assert speed.rows[0].standing == AHEAD and speed.rows[0].best.blocks >= 6
+    assert speed.rows[1].standing == FEW and "1 of 2 workloads" in reason
+
+
 def test_an_allocator_that_crashes_is_reported_and_the_others_are_measured():
     machine = Machine({"hakmem": 0.10, "mimalloc3": 0.11, "mimalloc2": 0.14, "glibc": 0.2})
 
