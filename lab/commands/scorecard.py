@@ -63,6 +63,8 @@ def command(
     options |= {"workloads": len(chosen), "cpu": cpu}
     card = Scorecard(allocators[0].name, allocators, Machine.read(), store.commit(), options, missing)
     card.speed.skipped = skipped
+    for name in SECTIONS:
+        card.status[name].reason = "" if name in parts else "not asked for"
     setting = Setting(allocators, chosen, seed, full, pinned)
     if not quiet:
         _announce(card, chosen, seconds, parts)
