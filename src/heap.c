@@ -348,7 +348,9 @@ static void heap_drain_class(struct heap *heap, unsigned class) {
 void heap_drain(struct heap *heap) {
     for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
         heap_drain_class(heap, class);
-    heap_collect(heap);
+    do
+        heap_collect(heap);
+    while (heap->collecting);
     for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
         struct slab *empty = heap->class[class].empty;
         if (empty && slab_is_empty(empty) && !remote_is_on_its_way(empty))
