@@ -11,10 +11,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "measure"))
 
+from reports import report_each  # noqa: E402
 from settings import refuse  # noqa: E402
 
 from lab import csvs  # noqa: E402
-from lab.errors import LabError  # noqa: E402
 from lab.steadiness import PERCENTS, EpochTail  # noqa: E402
 
 
@@ -31,15 +31,5 @@ def report(path):
     print(f"  latency p99/p50={tail.p99_to_p50:.4f} stddev/mean={tail.cv:.2f}%")
 
 
-def main():
-    if len(sys.argv) < 2:
-        refuse("at least one CSV file of a soak")
-    try:
-        for path in sys.argv[1:]:
-            report(path)
-    except LabError as error:
-        refuse(error.message)
-
-
 if __name__ == "__main__":
-    main()
+    report_each(report)

@@ -10,10 +10,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "measure"))
 
-from settings import refuse  # noqa: E402
+from reports import report_each  # noqa: E402
 
 from lab import csvs  # noqa: E402
-from lab.errors import LabError  # noqa: E402
 from lab.steadiness import Steadiness  # noqa: E402
 
 
@@ -27,15 +26,5 @@ def report(path):
     print(f"  rss_mb {memory} drift={s.rss_drift:+.2f}%")
 
 
-def main():
-    if len(sys.argv) < 2:
-        refuse("at least one CSV file of a soak")
-    try:
-        for path in sys.argv[1:]:
-            report(path)
-    except LabError as error:
-        refuse(error.message)
-
-
 if __name__ == "__main__":
-    main()
+    report_each(report)
