@@ -88,9 +88,11 @@ static void alloc_misuse(enum slab_verdict verdict, const void *block) {
         misuse_report(verdict == SLAB_INSIDE ? MISUSE_INSIDE : MISUSE_DOUBLE_FREE, block);
 }
 
-static void alloc_free_local(struct heap *heap, unsigned class, struct slab *slab, void *block) {
+static void alloc_free_local(struct heap *heap, unsigned class, void *block) {
     if (has(verify_free)) {
-        alloc_misuse(heap_put_verified(heap, slab, block), block);
+        struct slab *slab = pagemap_record(block);
+        alloc_misuse(slab ? heap_put_verified(heap, slab, block) : SLAB_DOUBLE_FREE,
+                     block); /* no slab: it went home */
     } else {
         unsigned char *top = heap->top[class];
         if (base_step_full(&top)) {
@@ -105,23 +107,26 @@ static void alloc_free_local(struct heap *heap, unsigned class, struct slab *sla
     purge_after_free();
 }
 
+/* A thread that only frees gets a heap, too: its outbox. */
+static COLD struct heap *alloc_heap_of_freer(void) {
+    struct heap *heap = lifecycle_attach();
+    return heap ? heap : &heap_none;
+}
+
 static void alloc_free_small(uint32_t tag, void *block) {
     struct heap *heap = heap_current;
     unsigned class = pagemap_kind(tag);
-    struct slab *slab = pagemap_record(block);
-    if (UNLIKELY(!slab)) { /* its slab went home meanwhile */
-        misuse_report(MISUSE_DOUBLE_FREE, block);
-        return;
-    }
     if ((tag ^ heap->tag) < SIZECLASS_COUNT) {
-        alloc_free_local(heap, class, slab, block);
+        alloc_free_local(heap, class, block);
         return;
     }
-    alloc_misuse(remote_free(slab, block), block);
     if (heap == &heap_none)
-        return;
-    heap->remote_frees++;
-    if (has(counters))
+        heap = alloc_heap_of_freer();
+    if (heap->outbox)
+        heap_post(heap, class, block);
+    else
+        heap_post_first(heap, block);
+    if (has(counters) && heap != &heap_none)
         heap->frees[class]++;
 }
 
@@ -157,6 +162,21 @@ NOINLINE void alloc_free_slow(void *block) {
         return;
     }
     alloc_free_large(pagemap_record(block), block);
+}
+
+/* What is not the heap's own small block; `mixed` is its tag with the heap's own mixed in. First of all a block of
+ * another heap, which goes to the outbox. */
+NOINLINE void alloc_free_other(void *block, unsigned mixed) {
+    struct heap *heap = heap_current;
+    uint32_t tag = mixed ^ heap->tag;
+    unsigned class = pagemap_kind(tag);
+    if (LIKELY(heap->outbox && pagemap_owner(tag) != 0 && class < SIZECLASS_COUNT)) {
+        heap_post(heap, class, block);
+        if (has(counters))
+            heap->frees[class]++;
+    } else {
+        alloc_free_slow(block);
+    }
 }
 
 /* ---- relatives ---- */

@@ -20,6 +20,7 @@
 void *alloc_miss(size_t size, unsigned class);
 void *alloc_large(size_t size);
 void alloc_free_slow(void *block);
+void alloc_free_other(void *block, unsigned mixed);
 
 /* What the box `tax` adds to a call: about 3 % of the mixed workload, measured by lab/controls.py. */
 static ALWAYS_INLINE void alloc_pay_tax(void) {
@@ -57,7 +58,7 @@ static ALWAYS_INLINE void alloc_free(void *block) {
     struct heap *heap = heap_current;
     unsigned class = pagemap_tag_in_window(unit) ^ heap->tag;
     if (UNLIKELY(class >= SIZECLASS_COUNT)) {
-        alloc_free_slow(block);
+        alloc_free_other(block, class);
         return;
     }
     unsigned char *top = heap->top[class];

@@ -88,6 +88,20 @@ static ALWAYS_INLINE unsigned bits_count(uint64_t word) {
     return (unsigned)__builtin_popcountll(word);
 }
 
+/* Sets bit `number` % 64 of *word and returns what it was before. */
+static ALWAYS_INLINE bool bits_set(uint64_t *word, uint64_t number) {
+#if defined(__x86_64__)
+    bool before; /* the carry flag of bts, so that no mask is made and no second test */
+    __asm__("btsq %2, %0" : "+r"(*word), "=@ccc"(before) : "r"(number) : "cc");
+    return before;
+#else
+    uint64_t bit = 1ULL << number % 64;
+    bool before = (*word & bit) != 0;
+    *word |= bit;
+    return before;
+#endif
+}
+
 /* Tells the processor that this is a spin loop. */
 static ALWAYS_INLINE void base_pause(void) {
 #if defined(__x86_64__)

@@ -32,11 +32,9 @@ static struct {
 
 /* ---- slabs of a class, filed by how full they are ---- */
 
-static unsigned heap_bin_of(const struct slab *slab) {
-    unsigned free = slab->free, blocks = slab->blocks;
-    if (free == 0)
-        return NO_BIN;
-    return (free * 4 >= blocks) + (free * 2 >= blocks) + (free * 4 >= blocks * 3);
+/* The bin of a slab with `free` of `blocks` blocks free: a quarter of the blocks each. */
+static unsigned heap_bin_of(unsigned free, unsigned blocks) {
+    return free == 0 ? NO_BIN : free * 4 / blocks < HEAP_BINS ? free * 4 / blocks : HEAP_BINS - 1;
 }
 
 static void heap_unlink(struct heap_class *class, struct slab *slab) {
@@ -48,22 +46,28 @@ static void heap_unlink(struct heap_class *class, struct slab *slab) {
         slab->previous->next = slab->next;
     else
         class->bin[slab->bin] = slab->next;
-    slab->bin = NO_BIN;
+    slab_set_bin(slab, NO_BIN, 0, 0);
 }
 
-static void heap_file(struct heap_class *class, struct slab *slab) {
-    unsigned bin = heap_bin_of(slab);
-    if (bin == slab->bin)
-        return;
+static NOINLINE void heap_file_anew(struct heap_class *class, struct slab *slab) {
+    unsigned blocks = slab->blocks, bin = heap_bin_of(slab->free, blocks);
     heap_unlink(class, slab);
     if (bin == NO_BIN)
         return;
-    slab->bin = (uint8_t)bin;
+    /* Rounded up: the first number of free blocks that is in the bin, and the last that is. */
+    unsigned least = (bin * blocks + 3) / 4, next = ((bin + 1) * blocks + 3) / 4;
+    slab_set_bin(slab, bin, bin == 0 ? 1 : least, bin == HEAP_BINS - 1 ? blocks : next - 1);
+    ASSERT(P2, slab->bin_least <= slab->free && slab->free <= slab->bin_most);
     slab->previous = NULL;
     slab->next = class->bin[bin];
     if (slab->next)
         slab->next->previous = slab;
     class->bin[bin] = slab;
+}
+
+static ALWAYS_INLINE void heap_file(struct heap_class *class, struct slab *slab) {
+    if (UNLIKELY(slab->free < slab->bin_least || slab->free > slab->bin_most))
+        heap_file_anew(class, slab);
 }
 
 static void heap_let_go(struct heap_class *class, struct slab *slab) {
@@ -75,28 +79,35 @@ static void heap_let_go(struct heap_class *class, struct slab *slab) {
     slab_delete(slab);
 }
 
-/* After blocks came back to a slab: files it, and lets it go if nothing of it is in use. One empty slab a
- * class stays, so that a program that swings around an edge does not map and purge. */
-static void heap_settle(struct heap_class *class, struct slab *slab) {
+static NOINLINE void heap_settle_empty(struct heap_class *class, struct slab *slab) {
     bool another = class->empty && class->empty != slab;
-    if (slab_is_empty(slab) && another && !remote_is_on_its_way(slab)) {
+    if (another && !remote_is_on_its_way(slab)) {
         heap_let_go(class, slab);
         return;
     }
-    if (slab_is_empty(slab))
-        class->empty = slab;
+    class->empty = slab;
     heap_file(class, slab);
+}
+
+/* After blocks came back to a slab: files it, and lets it go if nothing of it is in use. One empty slab a
+ * class stays, so that a program that swings around an edge does not map and purge. */
+static void heap_settle(struct heap_class *class, struct slab *slab) {
+    if (UNLIKELY(slab_is_empty(slab)))
+        heap_settle_empty(class, slab);
+    else
+        heap_file(class, slab);
 }
 
 /* ---- what others freed ---- */
 
-static void heap_collect(struct heap *heap) {
+/* Takes at most COLLECT_AT_ONCE slabs from the inbox; false when there was none. */
+static bool heap_collect(struct heap *heap) {
     for (unsigned done = 0; done < COLLECT_AT_ONCE; done++) {
         if (!heap->collecting)
             heap->collecting = remote_take(&heap->inbox);
         struct slab *slab = heap->collecting;
         if (!slab)
-            return;
+            return done > 0;
         heap->collecting = __atomic_load_n(&slab->inbox_next, __ATOMIC_RELAXED);
         if (__atomic_load_n(&slab->owner, __ATOMIC_ACQUIRE) != &heap->inbox) {
             remote_deliver(slab); /* it was adopted while it was on the way */
@@ -105,11 +116,33 @@ static void heap_collect(struct heap *heap) {
         remote_collect(slab);
         heap_settle(&heap->class[slab->class], slab);
     }
+    return true;
 }
 
-/* ---- where a refill comes from ---- */
+/* ---- what others own ---- */
 
-static unsigned heap_gather_free(struct heap_class *class, void **blocks, unsigned count) {
+void heap_send(struct heap *heap) {
+    if (!heap->outbox || heap->outbox->count == 0)
+        return;
+    heap->remote_frees += heap->outbox->count;
+    remote_send(heap->outbox);
+}
+
+COLD void heap_post_first(struct heap *heap, void *block) {
+    if (!has(verify_free) && heap != &heap_none)
+        heap->outbox = metadata_new(sizeof(struct outbox));
+    struct slab *slab = pagemap_record(block);
+    enum slab_verdict verdict =
+        slab ? remote_free(slab, block) : SLAB_DOUBLE_FREE; /* its slab went home meanwhile */
+    if (verdict != SLAB_OK)
+        misuse_report(verdict == SLAB_INSIDE ? MISUSE_INSIDE : MISUSE_DOUBLE_FREE, block);
+    if (heap != &heap_none)
+        heap->remote_frees++;
+}
+
+/* ---- where a refill comes from: blocks are stored downwards from `end`, see slab_pop ---- */
+
+static unsigned heap_gather_free(struct heap_class *class, void **end, unsigned count) {
     unsigned have = 0;
     for (unsigned bin = 0; bin < HEAP_BINS; bin++) {
         while (have < count && class->bin[bin]) {
@@ -117,7 +150,7 @@ static unsigned heap_gather_free(struct heap_class *class, void **blocks, unsign
             ASSERT(P2, slab->bin == bin && slab->free > 0);
             if (slab == class->empty)
                 class->empty = NULL;
-            have += slab_pop(slab, blocks + have, count - have, false);
+            have += slab_pop(slab, end - have, count - have, false);
             heap_file(class, slab);
         }
     }
@@ -165,39 +198,40 @@ static bool heap_adopt(struct heap *heap, unsigned class) {
     return adopted;
 }
 
-static unsigned heap_carve(struct heap *heap, unsigned class, void **blocks, unsigned count) {
+static unsigned heap_carve(struct heap *heap, unsigned class, void **end, unsigned count) {
     struct heap_class *mine = &heap->class[class];
     if (mine->carving && slab_fresh(mine->carving) == 0)
         mine->carving = NULL;
     if (!mine->carving) {
+        heap_send(heap); /* before more memory is taken, what is held back for others goes to them */
         struct slab *slab = slab_new(class, &heap->inbox, heap->tag | class);
         if (!slab)
             return 0;
-        slab->bin = NO_BIN;
+        slab_set_bin(slab, NO_BIN, 0, 0);
         mine->carving = slab;
     }
     if (mine->carving == mine->empty)
         mine->empty = NULL;
-    unsigned have = slab_pop(mine->carving, blocks, count, true);
+    unsigned have = slab_pop(mine->carving, end, count, true);
     heap_file(mine, mine->carving);
     return have;
 }
 
-static unsigned heap_gather(struct heap *heap, unsigned class, void **blocks, unsigned count) {
+static unsigned heap_gather(struct heap *heap, unsigned class, void **end, unsigned count) {
     struct heap_class *mine = &heap->class[class];
-    unsigned have = heap_gather_free(mine, blocks, count);
+    unsigned have = heap_gather_free(mine, end, count);
     if (have > 0)
         return have;
-    heap_collect(heap);
-    have = heap_gather_free(mine, blocks, count);
+    if (heap_collect(heap))
+        have = heap_gather_free(mine, end, count);
     if (have > 0)
         return have;
     bool exhausted = !mine->carving || slab_fresh(mine->carving) == 0;
     if (exhausted && heap_adopt(heap, class))
-        have = heap_gather_free(mine, blocks, count);
+        have = heap_gather_free(mine, end, count);
     if (have > 0)
         return have;
-    return heap_carve(heap, class, blocks, count);
+    return heap_carve(heap, class, end, count);
 }
 
 /* ---- magazines ---- */
@@ -206,10 +240,8 @@ static unsigned heap_sentinel(unsigned class) {
     return ARRAY_WORDS - 1 - sizeclass_table[class].magazine;
 }
 
-static bool heap_make_magazines(struct heap *heap, unsigned class) {
+static COLD bool heap_make_magazines(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
-    if (mine->array)
-        return true;
     void **arrays = metadata_new(2 * ARRAY_WORDS * sizeof(void *));
     if (!arrays)
         return false;
@@ -230,9 +262,9 @@ void *heap_refill(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
     unsigned sentinel = heap_sentinel(class), largest = sizeclass_table[class].magazine;
     heap->refills++;
-    if (has(verify_free) || !heap_make_magazines(heap, class)) {
+    if (has(verify_free) || UNLIKELY(!mine->array && !heap_make_magazines(heap, class))) {
         void *block;
-        return heap_gather(heap, class, &block, 1) ? block : NULL;
+        return heap_gather(heap, class, &block + 1, 1) ? block : NULL;
     }
     ASSERT(P1, mine->array[sentinel] == NULL);
     void **first = &mine->array[sentinel + 1];
@@ -246,11 +278,9 @@ void *heap_refill(struct heap *heap, unsigned class) {
     } else {
         unsigned want = mine->refill ? mine->refill : heaps.prewarm < largest ? heaps.prewarm : largest;
         want = want ? want : 1;
-        void *blocks[ARRAY_WORDS];
-        have = heap_gather(heap, class, blocks, want);
-        void **place = first + have;
-        for (void *const *block = blocks; block < blocks + have; block++)
-            *--place = *block;
+        have = heap_gather(heap, class, first + want, want);
+        if (UNLIKELY(have < want)) /* the last ones lie against the end */
+            memmove(first, first + want - have, have * sizeof(void *));
         mine->refill = (uint8_t)(2 * want < largest ? 2 * want : largest);
     }
     if (have == 0)
@@ -308,7 +338,7 @@ static void heap_make_room(struct heap *heap, unsigned class) {
 
 void heap_push_full(struct heap *heap, unsigned class, void *block) {
     struct heap_class *mine = &heap->class[class];
-    if (!heap_make_magazines(heap, class)) {
+    if (UNLIKELY(!mine->array && !heap_make_magazines(heap, class))) {
         heap_flush(heap, class, &block, 1);
         return;
     }
@@ -346,6 +376,7 @@ static void heap_drain_class(struct heap *heap, unsigned class) {
 }
 
 void heap_drain(struct heap *heap) {
+    heap_send(heap);
     for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
         heap_drain_class(heap, class);
     do

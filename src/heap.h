@@ -42,6 +42,7 @@ struct heap {
     unsigned char *top[SIZECLASS_COUNT];
     uint32_t tag; /* number << 8: differs from the tags of its slabs by the class only */
     bool idle;
+    struct outbox *outbox; /* NULL until the thread first frees a block of another */
     uint64_t mallocs[HEAP_COUNTED_CLASSES], frees[HEAP_COUNTED_CLASSES]; /* box counters: exact */
     uint64_t larges, large_frees, remote_frees, refills, flushes;
     struct slab *collecting; /* taken from the inbox, not yet done */
@@ -67,6 +68,18 @@ void *heap_refill(struct heap *heap, unsigned class);
 
 /* Takes a block of the heap's own slabs when its magazine is full. */
 void heap_push_full(struct heap *heap, unsigned class, void *block);
+
+/* Sends what the thread has freed of other heaps' blocks. */
+void heap_send(struct heap *heap);
+
+/* Frees a block of another heap's slab of `class`; the heap has an outbox. */
+static ALWAYS_INLINE void heap_post(struct heap *heap, unsigned class, void *block) {
+    if (UNLIKELY(remote_post(heap->outbox, block, sizeclass_table[class].size)))
+        heap_send(heap);
+}
+
+/* The same for a thread that has no outbox yet, or no heap: at once. */
+void heap_post_first(struct heap *heap, void *block);
 
 /* Puts a block straight into its slab, without a magazine. */
 enum slab_verdict heap_put_verified(struct heap *heap, struct slab *slab, const void *block);

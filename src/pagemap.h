@@ -77,4 +77,9 @@ static ALWAYS_INLINE unsigned pagemap_kind(uint32_t tag) {
     return tag & 0xff;
 }
 
+/* Number of the heap that owns the slab; 0 when it is none. */
+static ALWAYS_INLINE uint32_t pagemap_owner(uint32_t tag) {
+    return tag >> 8;
+}
+
 #endif

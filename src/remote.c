@@ -1,24 +1,81 @@
 #include "remote.h"
 
+enum { PARCELS = 32 }; /* words that a sender keeps open */
+
+/* Sets bits of one word for the owner to collect. Returns those of them that were free already. */
+static uint64_t remote_free_word(struct slab *slab, unsigned word, uint64_t bits) {
+    /* A live block's own bit is 0 from before it was handed out: seeing 1 is proof, not a race. */
+    uint64_t refused = __atomic_load_n(&slab->bits[word], __ATOMIC_RELAXED) & bits;
+    if (UNLIKELY((bits &= ~refused) == 0))
+        return refused;
+    /* Release: what was written to the blocks comes before their reuse; pairs with remote_collect. */
+    uint64_t old = __atomic_fetch_or(&slab->bits[slab->words + word], bits, __ATOMIC_ACQ_REL);
+    /* Release: the bits are set before the summary says so; pairs with remote_collect's exchange. */
+    if (old == 0 && __atomic_fetch_or(&slab->remote_summary, 1ULL << word, __ATOMIC_ACQ_REL) == 0)
+        remote_deliver(slab);
+    return refused | (old & bits);
+}
+
 enum slab_verdict remote_free(struct slab *slab, const void *block) {
     uint32_t number = slab_block_number(slab, block);
     if (UNLIKELY(number == SLAB_NO_BLOCK))
         return SLAB_INSIDE;
-    unsigned word = number / 64;
-    uint64_t bit = 1ULL << number % 64;
-    /* A live block's own bit is 0 from before it was handed out: seeing 1 is proof, not a race. */
-    if (UNLIKELY(__atomic_load_n(&slab->bits[word], __ATOMIC_RELAXED) & bit))
-        return SLAB_DOUBLE_FREE;
-    /* Release: what was written to the block comes before its reuse; pairs with remote_collect. */
-    uint64_t old = __atomic_fetch_or(&slab->bits[slab->words + word], bit, __ATOMIC_ACQ_REL);
-    if (UNLIKELY(old & bit))
-        return SLAB_DOUBLE_FREE;
-    if (old != 0)
-        return SLAB_OK;
-    /* Release: the bit is set before the summary says so; pairs with remote_collect's exchange. */
-    if (__atomic_fetch_or(&slab->remote_summary, 1ULL << word, __ATOMIC_ACQ_REL) == 0)
-        remote_deliver(slab);
-    return SLAB_OK;
+    return remote_free_word(slab, number / 64, 1ULL << number % 64) ? SLAB_DOUBLE_FREE : SLAB_OK;
+}
+
+static void remote_report_refused(const struct slab *slab, unsigned word, uint64_t refused) {
+    size_t number = word * 64 + bits_lowest(refused);
+    misuse_report(MISUSE_DOUBLE_FREE, slab->start + number * sizeclass_table[slab->class].size);
+}
+
+/* Blocks of one word of one slab that are about to be sent. */
+struct parcel {
+    struct slab *slab;
+    uint64_t bits;
+    unsigned word;
+};
+
+static void remote_send_parcel(const struct parcel *parcel) {
+    uint64_t refused = remote_free_word(parcel->slab, parcel->word, parcel->bits);
+    if (UNLIKELY(refused))
+        remote_report_refused(parcel->slab, parcel->word, refused);
+}
+
+/* Adds to the parcel for that word; what stands in its place goes first. */
+static void remote_pack(struct parcel *parcels, const struct parcel *more) {
+    size_t place = ((uintptr_t)more->slab / CACHE_LINE ^ more->word * 5) % PARCELS;
+    struct parcel *parcel = &parcels[place];
+    if (parcel->slab == more->slab && parcel->word == more->word && !(parcel->bits & more->bits)) {
+        parcel->bits |= more->bits;
+        return;
+    }
+    if (parcel->slab)
+        remote_send_parcel(parcel);
+    *parcel = *more;
+}
+
+void remote_send(struct outbox *outbox) {
+    struct parcel parcels[PARCELS] = {0}, next;
+    size_t count = outbox->count;
+    ASSERT(P4, count <= OUTBOX_BLOCKS);
+    for (size_t done = 0, gathered; done < count; done += gathered) {
+        void **blocks = &outbox->blocks[done];
+        next.slab = pagemap_record(*blocks);
+        gathered = next.slab
+                       ? slab_gather_word(next.slab, blocks, (unsigned)(count - done), &next.word, &next.bits)
+                       : 0;
+        if (LIKELY(gathered > 0)) {
+            remote_pack(parcels, &next);
+        } else {
+            misuse_report(next.slab ? MISUSE_INSIDE : MISUSE_DOUBLE_FREE,
+                          *blocks); /* its slab went home meanwhile */
+            gathered = 1;
+        }
+    }
+    outbox->count = outbox->bytes = 0;
+    for (const struct parcel *parcel = parcels; parcel < parcels + PARCELS; parcel++)
+        if (parcel->slab)
+            remote_send_parcel(parcel);
 }
 
 void remote_deliver(struct slab *slab) {
@@ -38,17 +95,15 @@ struct slab *remote_take(struct inbox *inbox) {
 
 void remote_collect(struct slab *slab) {
     /* The summary first: a bit that comes after it finds its word 0 or taken with the others, and in the
-     * first case marks the summary and delivers the slab anew. Pairs with remote_free. */
+     * first case marks the summary and delivers the slab anew. Pairs with remote_free_word. */
     uint64_t summary = __atomic_exchange_n(&slab->remote_summary, 0, __ATOMIC_ACQ_REL);
     ASSERT(P1, summary != 0);
     for (; summary; summary &= summary - 1) {
         unsigned word = bits_lowest(summary);
         uint64_t bits = __atomic_exchange_n(&slab->bits[slab->words + word], 0, __ATOMIC_ACQ_REL);
         uint64_t refused = slab_push_word(slab, word, bits);
-        if (UNLIKELY(refused)) {
-            size_t number = word * 64 + bits_lowest(refused);
-            misuse_report(MISUSE_DOUBLE_FREE, slab->start + number * sizeclass_table[slab->class].size);
-        }
+        if (UNLIKELY(refused))
+            remote_report_refused(slab, word, refused);
     }
 }
 

@@ -1,19 +1,23 @@
 /* remote: blocks freed by a thread that does not own their slab.
  *
- * Owns the way a block goes back to the heap it came from. The freeing thread sets the block's bit in the
- * slab's record; who sets the first bit of a word marks the word in the summary; who marks the first word
- * hands the slab to its owner's inbox. So the blocks of a slab that come back together cost one hand-over,
- * and one atomic operation each.
+ * Owns the way a block goes back to the heap it came from. The freeing thread collects such blocks in its outbox and
+ * sends them together, word of bits by word: it sets the blocks' bits in the slab's record; who sets the first bits
+ * of a word marks the word in the summary; who marks the first word hands the slab to its owner's inbox. So blocks
+ * that were allocated together cost one atomic operation for up to 64 of them, and the owner does nothing per block.
  *
- *     word |= bit --old 0--> summary |= word --old 0--> inbox of slab->owner
+ *     outbox: p p p p ...  --full-->  word |= bits --old 0--> summary |= word --old 0--> inbox of slab->owner
+ *
+ * Batches for one owner are also what Lietar and others 2019 ("snmalloc") send, as lists through the blocks; here they
+ * need no message: the bits are in the slab as soon as they are sent, whatever the owner does.
  *
  * P1  a slab with a summary other than 0 is on its way to exactly one inbox, or in it
  * P2  every bit that was set is collected, and only once
  * P3  no block is touched, and nobody waits
+ * P4  an outbox holds at most OUTBOX_BLOCKS blocks and OUTBOX_BYTES, and one block more
  *
  * A slab may change its owner while it is on the way: whoever finds it in the wrong inbox delivers it again.
- * Heaps and slab records are never unmapped, so a late reader is never lost. tests/model explores every
- * interleaving of this protocol.
+ * Heaps and slab records are never unmapped, so a late reader is never lost. A block in an outbox is in use as far as
+ * its slab knows, so the slab stays. tests/model explores every interleaving of this protocol.
  */
 #ifndef HAKMEM_REMOTE_H
 #define HAKMEM_REMOTE_H
@@ -26,7 +30,25 @@ struct inbox {
     ALIGNED(64) struct slab *head;
 };
 
-/* Frees a block of somebody else's slab. Any thread. Misuse is told and changes nothing. */
+enum { OUTBOX_BLOCKS = 256, OUTBOX_BYTES = 128 * 1024, OUTBOX_LEAST = OUTBOX_BYTES / OUTBOX_BLOCKS };
+
+/* Blocks of others that one thread has freed and not yet sent. */
+struct outbox {
+    size_t count, bytes;
+    void *blocks[OUTBOX_BLOCKS];
+};
+
+/* Adds a block of `size` bytes. True: the outbox is full and must be sent before the next one. Its thread only. */
+static ALWAYS_INLINE bool remote_post(struct outbox *outbox, void *block, size_t size) {
+    outbox->blocks[outbox->count++] = block;
+    outbox->bytes += size > OUTBOX_LEAST ? size : OUTBOX_LEAST; /* so one comparison bounds the number too */
+    return outbox->bytes >= OUTBOX_BYTES;
+}
+
+/* Sends everything in the outbox; at most OUTBOX_BLOCKS blocks' work. Its thread only. */
+void remote_send(struct outbox *outbox);
+
+/* Frees one block of somebody else's slab at once. Any thread. Misuse is told and changes nothing. */
 enum slab_verdict remote_free(struct slab *slab, const void *block);
 
 /* Hands the slab to the inbox of its owner (again). */

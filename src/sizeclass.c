@@ -26,7 +26,7 @@ const uint8_t sizeclass_by_size[SIZECLASS_BY_SIZE] = {GRANULES_1024(0), GRANULES
     (uint8_t)(SHARE(c) > SIZECLASS_MAGAZINE ? SIZECLASS_MAGAZINE : SHARE(c) < 4 ? 4 : SHARE(c))
 #define ROW(c)                                                                                            \
     {                                                                                                     \
-        .size = BLOCK_SIZE(c), .inverse = (uint32_t)(((1ULL << 32) + BLOCK_SIZE(c) - 1) / BLOCK_SIZE(c)), \
+        .inverse = UINT64_MAX / BLOCK_SIZE(c) + 1, .size = BLOCK_SIZE(c), \
         .blocks = BLOCKS(c), .units = UNITS(c), .words = WORDS(c), .magazine = MAGAZINE(c)                \
     }
 #define ROWS_8(c) \

@@ -7,7 +7,8 @@
  *
  * P1  a class's block size is a multiple of 16, and of the power of two that the request is, if it is one
  * P2  above 128 bytes at most 12.5 % of a block is waste inside it
- * P3  offset * inverse >> 32 is the exact block number for every offset at which a block starts
+ * P3  offset * inverse / 2^64 is the exact block number for every offset at which a block starts, and its fraction is
+ *     below inverse / 2^64 exactly at those offsets (Lemire, Kaser and Kurz 2019, "Faster remainder by direct computation")
  *
  * Called by slab, heap and alloc. Never looks at an address and never at an option.
  */
@@ -31,8 +32,8 @@ enum {
 };
 
 struct sizeclass {
+    uint64_t inverse; /* ceil(2^64 / size) */
     uint32_t size;    /* bytes a block */
-    uint32_t inverse; /* ceil(2^32 / size) */
     uint16_t blocks;  /* in one slab */
     uint8_t units;    /* address units a slab takes */
     uint8_t words;    /* 64-bit words that hold a bit for each block */
@@ -45,6 +46,15 @@ extern const struct sizeclass sizeclass_table[SIZECLASS_COUNT];
 /* The class of a request of `size` bytes, 0 <= size <= SIZECLASS_LARGEST; 0 bytes are served as 1. */
 static ALWAYS_INLINE unsigned sizeclass_of(size_t size) {
     return sizeclass_by_size[(size + SIZECLASS_GRANULE - 1) / SIZECLASS_GRANULE];
+}
+
+__extension__ typedef unsigned __int128 sizeclass_product;
+
+/* Which block holds the byte at `offset` from a slab's start, *number; false when it does not start there. */
+static ALWAYS_INLINE bool sizeclass_divide(uint64_t offset, uint64_t inverse, uint64_t *number) {
+    sizeclass_product product = (sizeclass_product)offset * inverse;
+    *number = (uint64_t)(product >> 64);
+    return (uint64_t)product < inverse;
 }
 
 /* The smallest class whose blocks hold `size` bytes and all start at a multiple of `alignment` (a power of

@@ -74,52 +74,69 @@ void slab_change_owner(struct slab *slab, struct inbox *owner, uint32_t tag) {
     pagemap_set(slab->start, sizeclass_table[slab->class].units, tag, slab);
 }
 
-unsigned slab_pop(struct slab *slab, void **blocks, unsigned count, bool fresh) {
+/* Takes up to `count` free blocks of one word. A word whose free blocks are neighbours, as bursts leave it, needs no
+ * search for each. */
+static unsigned slab_pop_word(struct slab *slab, unsigned word, void **end, unsigned count) {
     size_t size = sizeclass_table[slab->class].size;
-    unsigned have = 0;
-    while (have < count && slab->summary) {
-        unsigned word = bits_lowest(slab->summary);
-        uint64_t bits = slab->bits[word];
-        unsigned char *base = slab->start + (size_t)word * 64 * size;
-        for (; bits && have < count; bits &= bits - 1)
-            blocks[have++] = base + bits_lowest(bits) * size;
-        __atomic_store_n(&slab->bits[word], bits, __ATOMIC_RELAXED); /* read by remote's check for misuse */
-        if (bits == 0)
-            slab->summary &= slab->summary - 1;
+    uint64_t bits = slab->bits[word], lowest_bit = bits & -bits;
+    unsigned lowest = bits_lowest(bits), have = 0;
+    unsigned char *base = slab->start + (size_t)word * 64 * size;
+    if ((bits & (bits + lowest_bit)) == 0) {
+        unsigned run = bits_highest(bits) + 1 - lowest;
+        have = run < count ? run : count;
+        unsigned char *block = base + lowest * size;
+        void **place = end - have;
+#pragma GCC unroll 4
+        for (; end > place; block += size)
+            *--end = block;
+        bits = have < run ? bits & ~(((1ULL << have) - 1) << lowest) : 0;
+    } else {
+        for (; bits && have < count; bits &= bits - 1, have++)
+            *--end = base + bits_lowest(bits) * size;
     }
-    slab->free = (uint16_t)(slab->free - have);
-    for (; fresh && have < count && slab->carved < slab->blocks; slab->carved++)
-        blocks[have++] = slab->start + slab->carved * size;
+    __atomic_store_n(&slab->bits[word], bits, __ATOMIC_RELAXED); /* read by remote's check for misuse */
+    if (bits == 0)
+        slab->summary &= ~(1ULL << word);
     return have;
 }
 
-unsigned slab_push_run(struct slab *slab, void *const *blocks, unsigned count, enum slab_verdict *verdict) {
-    const struct sizeclass *geometry = &sizeclass_table[slab->class];
-    uint64_t size = geometry->size, span = (uint64_t)geometry->units << UNIT_SHIFT;
-    uint64_t inverse = slab->inverse, carved = slab->carved, summary = slab->summary;
-    unsigned done = 0;
-    *verdict = SLAB_OK;
-    for (; done < count; done++) {
-        uint64_t offset = (uint64_t)((uintptr_t)blocks[done] - (uintptr_t)slab->start);
-        if (offset >= span)
-            break;
-        uint64_t number = offset * inverse >> 32;
-        if (UNLIKELY(number * size != offset || number >= carved)) {
-            *verdict = SLAB_INSIDE; /* P4; what was never handed out counts as inside */
-            break;
-        }
-        uint64_t *word = &slab->bits[number / 64], bits = *word, bit = 1ULL << number % 64;
-        if (UNLIKELY(bits & bit)) {
-            *verdict = SLAB_DOUBLE_FREE; /* P3 */
-            break;
-        }
-        __atomic_store_n(word, bits | bit, __ATOMIC_RELAXED); /* read by remote's check for misuse */
-        summary |= 1ULL << number / 64;
+unsigned slab_pop(struct slab *slab, void **end, unsigned count, bool fresh) {
+    unsigned have = 0;
+    while (have < count && slab->summary)
+        have += slab_pop_word(slab, bits_lowest(slab->summary), end - have, count - have);
+    slab->free = (uint16_t)(slab->free - have);
+    if (fresh && have < count) {
+        size_t size = sizeclass_table[slab->class].size;
+        unsigned left = slab_fresh(slab), more = left < count - have ? left : count - have;
+        unsigned char *block = slab->start + slab->carved * size;
+        slab->carved = (uint16_t)(slab->carved + more);
+        for (unsigned i = 0; i < more; i++, block += size)
+            end[-1 - (ptrdiff_t)(have + i)] = block;
+        have += more;
     }
-    slab->summary = summary;
-    slab->free = (uint16_t)(slab->free + done);
+    return have;
+}
+
+/* The blocks of word `word` that were ever handed out. */
+static uint64_t slab_handed_out(const struct slab *slab, unsigned word) {
+    unsigned below = slab->carved > word * 64 ? slab->carved - word * 64 : 0;
+    return below >= 64 ? ~0ULL : (1ULL << below) - 1;
+}
+
+uint64_t slab_push_word(struct slab *slab, unsigned word, uint64_t bits) {
+    uint64_t good = bits & slab_handed_out(slab, word) & ~slab->bits[word];
+    __atomic_store_n(&slab->bits[word], slab->bits[word] | good, __ATOMIC_RELAXED);
+    if (good)
+        slab->summary |= 1ULL << word;
+    slab->free = (uint16_t)(slab->free + bits_count(good));
     ASSERT(P1, slab->free <= slab->carved);
-    return done;
+    return bits & ~good;
+}
+
+COLD enum slab_verdict slab_why_not(const struct slab *slab, const void *block) {
+    uint32_t number = slab_block_number(slab, block);
+    return number < slab->carved ? SLAB_DOUBLE_FREE
+                                 : SLAB_INSIDE; /* what was never handed out is inside, P4 */
 }
 
 enum slab_verdict slab_push(struct slab *slab, const void *block) {
@@ -127,18 +144,6 @@ enum slab_verdict slab_push(struct slab *slab, const void *block) {
     enum slab_verdict verdict;
     unsigned done = slab_push_run(slab, blocks, 1, &verdict);
     return done == 0 && verdict == SLAB_OK ? SLAB_INSIDE : verdict; /* not in this slab at all */
-}
-
-uint64_t slab_push_word(struct slab *slab, unsigned word, uint64_t bits) {
-    unsigned below = slab->carved > word * 64 ? slab->carved - word * 64 : 0;
-    uint64_t handed_out = below >= 64 ? ~0ULL : (1ULL << below) - 1;
-    uint64_t good = bits & handed_out & ~slab->bits[word];
-    __atomic_store_n(&slab->bits[word], slab->bits[word] | good, __ATOMIC_RELAXED);
-    if (good)
-        slab->summary |= 1ULL << word;
-    slab->free = (uint16_t)(slab->free + bits_count(good));
-    ASSERT(P1, slab->free <= slab->carved);
-    return bits & ~good;
 }
 
 void slab_lock(bool take) {

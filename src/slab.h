@@ -28,10 +28,11 @@ struct slab {
     struct superslab *home;
     struct slab *next, *previous; /* in a list of the heap; next also in the list of unused records */
     uint64_t summary;
-    uint32_t inverse;
+    uint64_t inverse;
     uint16_t free, carved, blocks;
     uint8_t class, words;
-    uint8_t bin; /* which list of the heap it is in */
+    uint8_t bin;                  /* which list of the heap it is in */
+    uint16_t bin_least, bin_most; /* free blocks for which that is the right one */
 
     /* Atomic; each pairs as remote.h says. */
     ALIGNED(64) struct inbox *owner;
@@ -52,12 +53,9 @@ void slab_delete(struct slab *slab);
 /* Moves the slab to another heap: its units get the new tag. */
 void slab_change_owner(struct slab *slab, struct inbox *owner, uint32_t tag);
 
-/* Takes up to `count` free blocks, lowest first, into blocks[]; fresh ones only when `fresh`. */
-unsigned slab_pop(struct slab *slab, void **blocks, unsigned count, bool fresh);
-
-/* Puts back the blocks at the head of blocks[] that lie in this slab, up to the first that does not or that may
- * not be freed (*verdict then says why). Returns how many it took. */
-unsigned slab_push_run(struct slab *slab, void *const *blocks, unsigned count, enum slab_verdict *verdict);
+/* Takes up to `count` free blocks, lowest first, into end[-1], end[-2] and so on: the order in which a magazine hands
+ * them out. Fresh ones only when `fresh`. Returns how many. */
+unsigned slab_pop(struct slab *slab, void **end, unsigned count, bool fresh);
 
 /* Puts one block back. */
 enum slab_verdict slab_push(struct slab *slab, const void *block);
@@ -69,10 +67,71 @@ uint64_t slab_push_word(struct slab *slab, unsigned word, uint64_t bits);
 /* The number of the block that starts at `block`; SLAB_NO_BLOCK if none does. */
 #define SLAB_NO_BLOCK UINT32_MAX
 static inline uint32_t slab_block_number(const struct slab *slab, const void *block) {
-    uint64_t offset = (uint64_t)((const unsigned char *)block - slab->start);
-    uint32_t number = (uint32_t)(offset * slab->inverse >> 32);
-    bool starts = number < slab->blocks && (uint64_t)number * sizeclass_table[slab->class].size == offset;
-    return LIKELY(starts) ? number : SLAB_NO_BLOCK;
+    uint64_t number;
+    bool starts =
+        sizeclass_divide((uint64_t)((const unsigned char *)block - slab->start), slab->inverse, &number);
+    return LIKELY(starts && number < slab->blocks) ? (uint32_t)number : SLAB_NO_BLOCK;
+}
+
+/* Gathers the blocks at the head of blocks[] that lie in one word of free bits; *bits says which. Returns how many: 0
+ * when no block of this slab starts at blocks[0]. Changes nothing. Any thread. */
+static ALWAYS_INLINE unsigned slab_gather_word(const struct slab *slab, void *const *blocks, unsigned count,
+                                               unsigned *word, uint64_t *bits) {
+    uint64_t start = (uintptr_t)slab->start, inverse = slab->inverse, number;
+    bool starts = sizeclass_divide((uintptr_t)blocks[0] - start, inverse, &number);
+    if (UNLIKELY(!starts || number >= slab->blocks))
+        return 0;
+    uint64_t here = number / 64, gathered = 1ULL << number % 64;
+    uint64_t first = here * 64, left = slab->blocks - first, most = left < 64 ? left : 64; /* in the word */
+    unsigned done = 1;
+    for (; done < count; done++) {
+        starts = sizeclass_divide((uintptr_t)blocks[done] - start, inverse, &number);
+        if (!starts || number - first >= most || (gathered >> number % 64 & 1))
+            break;
+        gathered |= 1ULL << number % 64;
+    }
+    *word = (unsigned)here;
+    *bits = gathered;
+    return done;
+}
+
+/* Why a block of the slab's addresses could not be pushed. */
+enum slab_verdict slab_why_not(const struct slab *slab, const void *block);
+
+/* Puts back the blocks at the head of blocks[] that lie in this slab, up to the first that does not or that may
+ * not be freed (*verdict then says why). Returns how many it took. */
+static ALWAYS_INLINE unsigned slab_push_run(struct slab *slab, void *const *blocks, unsigned count,
+                                            enum slab_verdict *verdict) {
+    uint64_t start = (uintptr_t)slab->start, inverse = slab->inverse, carved = slab->carved;
+    uint64_t summary = slab->summary, number;
+    void *const *block = blocks, *const *end = blocks + count;
+    *verdict = SLAB_OK;
+    for (; block < end; block++) {
+        bool starts = sizeclass_divide((uintptr_t)*block - start, inverse, &number);
+        if (!starts || number >= carved)
+            break;
+        uint64_t bits = slab->bits[number / 64];
+        if (UNLIKELY(bits_set(&bits, number))) /* P3 */
+            break;
+        __atomic_store_n(&slab->bits[number / 64], bits,
+                         __ATOMIC_RELAXED); /* read by remote's check for misuse */
+        bits_set(&summary, number / 64);
+    }
+    unsigned done = (unsigned)(block - blocks);
+    slab->summary = summary;
+    slab->free = (uint16_t)(slab->free + done);
+    ASSERT(P1, slab->free <= slab->carved);
+    size_t span = (size_t)sizeclass_table[slab->class].units << UNIT_SHIFT;
+    if (block < end && UNLIKELY((uintptr_t)*block - start < span))
+        *verdict = slab_why_not(slab, *block);
+    return done;
+}
+
+/* Files the slab in a bin for as long as least..most of its blocks are free. */
+static inline void slab_set_bin(struct slab *slab, unsigned bin, unsigned least, unsigned most) {
+    slab->bin = (uint8_t)bin;
+    slab->bin_least = (uint16_t)least;
+    slab->bin_most = (uint16_t)most;
 }
 
 static inline unsigned slab_fresh(const struct slab *slab) {

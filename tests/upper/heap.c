@@ -104,7 +104,7 @@ static void walk(void) {
         see_block(live[i].block, live[i].class);
     for (unsigned i = 0; i < seen_count; i++) {
         const struct slab *slab = seen[i].slab;
-        assert_int_equal(slab->bin, heap_bin_of(slab));
+        assert_int_equal(slab->bin, heap_bin_of(slab->free, slab->blocks));
         assert_int_equal(slab->carved, slab->free + seen[i].out + waiting(slab));
     }
 }
@@ -268,7 +268,7 @@ static void heap_refill_takes_from_the_fullest(void **state) {
     assert_int_equal(slabs[2]->bin, 2);
     assert_int_equal(slabs[1]->bin, 3);
     void *gathered[6];
-    assert_int_equal(heap_gather(heap, class, gathered, 6), 6);
+    assert_int_equal(heap_gather(heap, class, gathered + 6, 6), 6);
     assert_int_equal(slabs[0]->free + slabs[2]->free, 0);
     assert_int_equal(slabs[1]->free, 6);
     for (unsigned i = 0; i < 6; i++)
@@ -448,7 +448,7 @@ static void heap_puts_verified_blocks_into_their_slab(void **state) {
     (void)state;
     struct heap *heap = heap_take();
     void *blocks[3];
-    assert_int_equal(heap_gather(heap, 4, blocks, 3), 3);
+    assert_int_equal(heap_gather(heap, 4, blocks + 3, 3), 3);
     struct slab *slab = pagemap_record(blocks[0]);
     assert_int_equal(heap_put_verified(heap, slab, blocks[0]), SLAB_OK);
     assert_int_equal(heap_put_verified(heap, slab, blocks[0]), SLAB_DOUBLE_FREE);

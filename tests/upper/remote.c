@@ -3,6 +3,7 @@
 
 #include "arena.h"
 #include "kernel.h"
+#include "pop.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -27,7 +28,7 @@ static int setup(void **state) {
 static struct slab *new_full_slab(unsigned class, void **blocks) {
     struct slab *slab = slab_new(class, &inboxes[0], 0x100 | class);
     assert_non_null(slab);
-    assert_int_equal(slab_pop(slab, blocks, 4096, true), slab->blocks);
+    assert_int_equal(pop_ascending(slab, blocks, 4096, true), slab->blocks);
     return slab;
 }
 
@@ -127,7 +128,7 @@ static void remote_misuse_changes_nothing(void **state) {
     (void)state;
     void *blocks[512];
     struct slab *slab = slab_new(7, &inboxes[0], 0x107);
-    assert_int_equal(slab_pop(slab, blocks, 4, true), 4);
+    assert_int_equal(pop_ascending(slab, blocks, 4, true), 4);
     assert_int_equal(remote_free(slab, (char *)blocks[0] + 8), SLAB_INSIDE);
     assert_int_equal(remote_free(slab, slab->start + UNIT_SIZE), SLAB_INSIDE);
     assert_int_equal(slab_push(slab, blocks[1]), SLAB_OK);

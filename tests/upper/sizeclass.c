@@ -35,8 +35,12 @@ static void sizeclass_P3_inverse_is_exact_at_every_block(void **state) {
     (void)state;
     for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
         const struct sizeclass *row = &sizeclass_table[class];
-        for (uint64_t number = 0; number < row->blocks; number++)
-            assert_int_equal(number * row->size * row->inverse >> 32, number);
+        for (uint64_t offset = 0; offset < (uint64_t)row->units << UNIT_SHIFT; offset++) {
+            uint64_t number;
+            bool starts = sizeclass_divide(offset, row->inverse, &number);
+            if (starts != (offset % row->size == 0) || (starts && number != offset / row->size))
+                fail_msg("offset %lu of blocks of %u", (unsigned long)offset, row->size);
+        }
     }
 }
 

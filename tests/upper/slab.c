@@ -3,6 +3,7 @@
 
 #include "arena.h"
 #include "kernel.h"
+#include "pop.h"
 #include "random.h"
 
 #include <string.h>
@@ -36,7 +37,7 @@ static void check_counts(const struct slab *slab) {
 /* Takes everything, checks that it is everything, puts it back and deletes the slab. */
 static void finish(struct slab *slab) {
     static void *blocks[4096];
-    unsigned left = slab_pop(slab, blocks, 4096, true);
+    unsigned left = pop_ascending(slab, blocks, 4096, true);
     for (unsigned i = 0; i < left; i++)
         assert_int_equal(slab_push(slab, blocks[i]), SLAB_OK);
     check_counts(slab);
@@ -48,7 +49,7 @@ static void finish(struct slab *slab) {
 static unsigned check_pop(struct slab *slab, bool *used, unsigned count, bool fresh) {
     void *blocks[64];
     unsigned available = slab->free + (fresh ? slab_fresh(slab) : 0), last = 0;
-    unsigned have = slab_pop(slab, blocks, count, fresh);
+    unsigned have = pop_ascending(slab, blocks, count, fresh);
     assert_int_equal(have, count < available ? count : available);
     for (unsigned i = 0; i < have; i++) {
         uint32_t number = slab_block_number(slab, blocks[i]);
@@ -104,7 +105,7 @@ static void slab_P3_a_second_free_changes_nothing(void **state) {
     (void)state;
     struct slab *slab = new_slab(5);
     void *blocks[3];
-    assert_int_equal(slab_pop(slab, blocks, 3, true), 3);
+    assert_int_equal(pop_ascending(slab, blocks, 3, true), 3);
     assert_int_equal(slab_push(slab, blocks[1]), SLAB_OK);
     assert_int_equal(slab_push(slab, blocks[1]), SLAB_DOUBLE_FREE);
     assert_int_equal(slab_push_word(slab, 0, 0x7), 0x2);
@@ -122,7 +123,7 @@ static void slab_P4_only_starts_of_blocks_change_a_bit(void **state) {
     for (unsigned class = 0; class < SIZECLASS_COUNT; class += 5) {
         struct slab *slab = new_slab(class);
         size_t size = sizeclass_table[class].size, bytes = (size_t)sizeclass_table[class].units * UNIT_SIZE;
-        unsigned all = slab_pop(slab, blocks, 4096, true);
+        unsigned all = pop_ascending(slab, blocks, 4096, true);
         assert_int_equal(all, slab->blocks);
         for (size_t offset = 0; offset < bytes; offset++)
             if (offset % size != 0 || offset / size >= all)
@@ -143,13 +144,13 @@ static void slab_carves_only_when_asked(void **state) {
     (void)state;
     struct slab *slab = new_slab(0);
     void *blocks[10];
-    assert_int_equal(slab_pop(slab, blocks, 10, false), 0);
+    assert_int_equal(pop_ascending(slab, blocks, 10, false), 0);
     assert_int_equal(slab_fresh(slab), slab->blocks);
-    assert_int_equal(slab_pop(slab, blocks, 10, true), 10);
+    assert_int_equal(pop_ascending(slab, blocks, 10, true), 10);
     assert_ptr_equal(blocks[0], slab->start);
     assert_int_equal(slab->carved, 10);
     slab_push(slab, blocks[4]);
-    assert_int_equal(slab_pop(slab, blocks, 2, true), 2);
+    assert_int_equal(pop_ascending(slab, blocks, 2, true), 2);
     assert_ptr_equal(blocks[0], slab->start + 4 * 16);
     assert_ptr_equal(blocks[1], slab->start + 10 * 16);
     for (unsigned number = 0; number < 11; number++)
