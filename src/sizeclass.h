@@ -48,11 +48,10 @@ static ALWAYS_INLINE unsigned sizeclass_of(size_t size) {
     return sizeclass_by_size[(size + SIZECLASS_GRANULE - 1) / SIZECLASS_GRANULE];
 }
 
-__extension__ typedef unsigned __int128 sizeclass_product;
-
 /* Which block holds the byte at `offset` from a slab's start, *number; false when it does not start there. */
 static ALWAYS_INLINE bool sizeclass_divide(uint64_t offset, uint64_t inverse, uint64_t *number) {
-    sizeclass_product product = (sizeclass_product)offset * inverse;
+    __extension__ unsigned __int128 product = offset;
+    product *= inverse;
     *number = (uint64_t)(product >> 64);
     return (uint64_t)product < inverse;
 }

@@ -105,7 +105,6 @@ static ALWAYS_INLINE unsigned slab_push_run(struct slab *slab, void *const *bloc
     uint64_t start = (uintptr_t)slab->start, inverse = slab->inverse, carved = slab->carved;
     uint64_t summary = slab->summary, number;
     void *const *block = blocks, *const *end = blocks + count;
-    *verdict = SLAB_OK;
     for (; block < end; block++) {
         bool starts = sizeclass_divide((uintptr_t)*block - start, inverse, &number);
         if (!starts || number >= carved)
@@ -122,8 +121,7 @@ static ALWAYS_INLINE unsigned slab_push_run(struct slab *slab, void *const *bloc
     slab->free = (uint16_t)(slab->free + done);
     ASSERT(P1, slab->free <= slab->carved);
     size_t span = (size_t)sizeclass_table[slab->class].units << UNIT_SHIFT;
-    if (block < end && UNLIKELY((uintptr_t)*block - start < span))
-        *verdict = slab_why_not(slab, *block);
+    *verdict = block < end && (uintptr_t)*block - start < span ? slab_why_not(slab, *block) : SLAB_OK;
     return done;
 }
 
