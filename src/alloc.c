@@ -197,8 +197,10 @@ void *alloc_calloc(size_t count, size_t size) {
 }
 
 void *alloc_aligned(size_t alignment, size_t size) {
-    bool zeroed;
     unsigned class = sizeclass_aligned(size, alignment);
+    if (LIKELY(class < SIZECLASS_COUNT && heap_current != &heap_none))
+        return alloc_class(size, class);
+    bool zeroed;
     if (alloc_is_forced())
         return next_aligned(alignment, size);
     if (class < SIZECLASS_COUNT)

@@ -38,12 +38,3 @@ const struct sizeclass sizeclass_table[SIZECLASS_COUNT] = {
 _Static_assert(BLOCK_SIZE(71) == SIZECLASS_LARGEST, "the last class is the largest");
 _Static_assert(CLASS_OF(2048) == SIZECLASS_COUNT - 1, "the largest request has the last class");
 _Static_assert(WORDS(0) <= 64, "one word sums up the words of a slab");
-
-unsigned sizeclass_aligned(size_t size, size_t alignment) {
-    if (size > SIZECLASS_LARGEST || alignment > SIZECLASS_LARGEST)
-        return SIZECLASS_COUNT;
-    unsigned class = sizeclass_of(size);
-    while (class < SIZECLASS_COUNT && sizeclass_table[class].size % alignment != 0)
-        class ++;
-    return class;
-}

@@ -57,7 +57,13 @@ static ALWAYS_INLINE bool sizeclass_divide(uint64_t offset, uint64_t inverse, ui
 }
 
 /* The smallest class whose blocks hold `size` bytes and all start at a multiple of `alignment` (a power of
- * two up to SIZECLASS_LARGEST); SIZECLASS_COUNT if there is none. Slabs start at multiples of a unit. */
-unsigned sizeclass_aligned(size_t size, size_t alignment);
+ * two); SIZECLASS_COUNT if there is none. Slabs start at multiples of a unit; and a class of a multiple of the alignment
+ * is one itself, because classes are multiples of an eighth of their doubling. */
+static ALWAYS_INLINE unsigned sizeclass_aligned(size_t size, size_t alignment) {
+    if (UNLIKELY(size > SIZECLASS_LARGEST || alignment > SIZECLASS_LARGEST))
+        return SIZECLASS_COUNT;
+    size_t multiple = align_up(size + (size == 0), alignment);
+    return LIKELY(multiple <= SIZECLASS_LARGEST) ? sizeclass_of(multiple) : SIZECLASS_COUNT;
+}
 
 #endif
