@@ -1,0 +1,91 @@
+/*
+ * bars.h: what the programs of tests/bars share beyond hostile.h.
+ *
+ * Each of them holds one bar of docs/bars.md, by counting: resident pages, system calls, bytes copied, instructions,
+ * addresses. No clock decides anything. What was counted is printed, whether the bar holds or not; every bar that does
+ * not hold is told, and main ends with bars_result(). setvbuf() comes first: what is printed in the middle must not
+ * allocate.
+ *
+ * Without TESTED_LIB they run on any allocator: that is how they are tried against others.
+ */
+#ifndef HAKMEM_TESTS_BARS_H
+#define HAKMEM_TESTS_BARS_H
+
+#include "../hostile/hostile.h"
+#include "hakmem.h"
+
+static int bars_missed;
+
+/* Tells that a bar does not hold; the program goes on and counts the rest. */
+#define BAR(holds, ...) \
+    ((holds) ? (void)0 : (bars_missed++, (void)printf("FAILED: " __VA_ARGS__), (void)puts("")))
+
+/* The same for a bar that the library does not reach yet: what it has reached is held, and that it is not the bar is
+ * told each time. `reached` is the bar itself where it holds; docs/bars.md has the list. */
+static inline void bar_at_most(const char *what, long value, long bar, long reached) {
+    if (value > bar && value <= reached)
+        printf("not met: %s: %ld, the bar is %ld, reached is %ld\n", what, value, bar, reached);
+    BAR(value <= bar || value <= reached, "%s: %ld, the bar is %ld, reached was %ld", what, value, bar,
+        reached);
+}
+
+static inline int bars_result(void) {
+    return bars_missed == 0 ? 0 : 1;
+}
+
+/* Resident memory in KiB, exact: the kernel counts page by page here, where /proc/self/statm may lag behind by 64
+ * pages a thread. SKIP where it cannot be read. */
+static inline long rss_kib(void) {
+    char text[2048];
+    int fd = open("/proc/self/smaps_rollup", O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+
+    if (fd >= 0)
+        close(fd);
+    if (length <= 0)
+        skip("no /proc/self/smaps_rollup");
+    text[length] = '\0';
+    const char *line = strstr(text, "Rss:");
+    CHECK(line != NULL);
+    return strtol(line + 4, NULL, 10);
+}
+
+/* What the tested library says about itself; false with any other allocator. */
+static inline bool ask_library(struct hakmem_statistics *statistics) {
+    size_t (*read)(struct hakmem_statistics *, size_t) =
+        (__typeof__(&hakmem_stats))dlsym(RTLD_DEFAULT, "hakmem_stats");
+
+    if (read == NULL)
+        return false;
+    read(statistics, sizeof *statistics);
+    return true;
+}
+
+/* A number from the environment: how much of the work is done. */
+static inline size_t amount(const char *name, size_t otherwise) {
+    const char *text = getenv(name);
+
+    return text != NULL && strtoul(text, NULL, 10) > 0 ? strtoul(text, NULL, 10) : otherwise;
+}
+
+static inline void *taken(size_t size) {
+    unsigned char *block = malloc(size);
+
+    CHECK(block != NULL);
+    block[0] = 1;
+    block[size - 1] = 1;
+    return block;
+}
+
+static inline void shuffle(void **blocks, size_t count, unsigned seed) {
+    unsigned state = seed | 1;
+
+    for (size_t i = count; i > 1; i--) {
+        size_t other = next_random(&state) % i;
+        void *block = blocks[i - 1];
+        blocks[i - 1] = blocks[other];
+        blocks[other] = block;
+    }
+}
+
+#endif

@@ -1,0 +1,82 @@
+/*
+ * large_blocks: do large blocks that are taken and freed again and again cost system calls?
+ *
+ * Blocks of 64 KiB to 64 MiB, 1,000 rounds each: one size alone; all six sizes one after the other in an order that
+ * changes from round to round; and all six live at once. After the first ten rounds there must be no system call for
+ * memory at all. What is kept for that is bounded: when all is freed, no more is held than was ever live at once, and
+ * an eighth.
+ */
+#include "calls.h"
+
+enum {
+    ROUNDS = 1000,
+    WARM_UP = 10,
+    SIZES = 6,
+    BAR_CALLS = 0,
+    REACHED_IN_TURN = 5000,
+    REACHED_TOGETHER = 3500
+};
+
+static const size_t sizes[SIZES] = {64 << 10, 256 << 10, 1 << 20, 3 << 20, 16 << 20, 64 << 20};
+static const size_t all_sizes = 64 * 1024 * (1 + 4 + 16 + 48 + 256 + 1024);
+
+static void alone(const size_t *order[SIZES]) {
+    free(taken(*order[0]));
+}
+
+static void in_turn(const size_t *order[SIZES]) {
+    for (int i = 0; i < SIZES; i++)
+        free(taken(*order[i]));
+}
+
+static void together(const size_t *order[SIZES]) {
+    void *blocks[SIZES];
+
+    for (int i = 0; i < SIZES; i++)
+        blocks[i] = taken(*order[i]);
+    for (int i = 0; i < SIZES; i++)
+        free(blocks[(i * 5 + 2) % SIZES]);
+}
+
+static void measure(const char *what, void (*round)(const size_t *order[SIZES]), const size_t *first,
+                    long reached) {
+    bool mixed = first == NULL;
+    const size_t *order[SIZES];
+    struct calls before = calls_now();
+
+    for (int i = 0; i < SIZES; i++)
+        order[i] = mixed ? &sizes[i] : first;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        if (i == WARM_UP)
+            before = calls_now();
+        if (mixed)
+            shuffle((void **)order, SIZES, i * 2654435761u);
+        round(order);
+    }
+    struct calls after = calls_now();
+    unsigned long calls = calls_between(&before, &after);
+    printf("%-24s %5d rounds: %5lu system calls", what, ROUNDS - WARM_UP, calls);
+    calls_print(&before, &after);
+    puts("");
+    bar_at_most(what, (long)calls, BAR_CALLS, reached);
+}
+
+int main(void) {
+    struct hakmem_statistics held = {.mapped_bytes = 0};
+    char name[40];
+
+    setvbuf(stdout, NULL, _IOLBF, 4096);
+    calls_start();
+    for (int i = 0; i < SIZES; i++) {
+        snprintf(name, sizeof name, "%zu KiB", sizes[i] >> 10);
+        measure(name, alone, &sizes[i], BAR_CALLS);
+    }
+    measure("all sizes, in turn", in_turn, NULL, REACHED_IN_TURN);
+    measure("all sizes, together", together, NULL, REACHED_TOGETHER);
+    if (ask_library(&held)) {
+        printf("held when all is freed: %llu KiB\n", (unsigned long long)held.mapped_bytes >> 10);
+        BAR(held.mapped_bytes <= all_sizes + all_sizes / 8, "%llu KiB are held, %zu were live at most",
+            (unsigned long long)held.mapped_bytes >> 10, all_sizes >> 10);
+    }
+    return bars_result();
+}
