@@ -1,11 +1,11 @@
 /*
  * bounded_work: does any single call do work that grows with what others did?
  *
- * Instructions, counted by callgrind. An owner takes 1,000,000 blocks of one class (BARS_BLOCKS: another number) and
- * sleeps while another thread frees them all; then it wakes, takes and frees. Its calls are counted one by one; the
- * million of the other's, and as many of the owner's own, by the 500. No call may cost more than BOUND instructions,
- * however many blocks wait for their owner: a refill collects a fixed number of slabs, a flush is of two magazines. A
- * group may cost that much more than the median of its kind.
+ * Instructions, counted by callgrind. An owner takes 1,000,000 blocks of 16 bytes, the class with the most blocks a
+ * slab (BARS_BLOCKS: another number), and sleeps while another thread frees them all; then it wakes, takes and frees.
+ * Its calls are counted one by one; the million of the other's, and as many of the owner's own, by the 500. No call
+ * may cost more than BOUND instructions, however many blocks wait for their owner: a refill collects a fixed number
+ * of slabs, a flush is of two magazines. A group may cost that much more than the median of its kind.
  *
  * SKIP without valgrind or its header.
  */
@@ -14,7 +14,7 @@
 #if __has_include(<valgrind/callgrind.h>)
 #include <valgrind/callgrind.h>
 
-enum { BLOCKS = 1000000, BLOCK = 64, ONE_BY_ONE = 1000, GROUP = 500, BOUND = 60000, COUNTS_MOST = 10000 };
+enum { BLOCKS = 1000000, BLOCK = 16, ONE_BY_ONE = 1000, GROUP = 500, BOUND = 200000, COUNTS_MOST = 10000 };
 enum kind { ONE_TAKE, ONE_FREE, GROUP_REMOTE, GROUP_TAKE, GROUP_FREE, KINDS };
 
 /* The words stand in the tool's output. */
