@@ -13,6 +13,7 @@ a few small programs over that protocol, the explorer visits every reachable sta
     R6  no deadlock: some program can go on until all have ended
     R7  no delivery is empty: a slab in an inbox has a summary, and each word that it names has bits
     R8  once all blocks of a slab are home it may be deleted: nobody touches its record any more
+    R9  an outbox belongs to one thread at a time, and each block in it is sent once
 
 Then the proof that the explorer would notice: each mutation takes one thing out of the protocol (an exchange becomes a
 load and a store, the forward step is dropped, ...) and must be found to break a property in some scenario. The exit
@@ -76,18 +77,49 @@ def settle(slab):
     return ("settle", slab)
 
 
+def freeing(slab, word, bit):
+    """Books as well: from here on the block must come home."""
+    return ("freeing", slab, word, bit)
+
+
+def parcels_of(blocks):
+    """The blocks of an outbox by word: [((slab, word), bits)], in the order of their first blocks."""
+    parcels = {}
+    for slab, word, bit in blocks:
+        parcels[slab, word] = parcels.get((slab, word), 0) | bit
+    return parcels.items()
+
+
 class Protocol:
     """The protocol as it stands in src/remote.c and src/heap.c. Slabs, heaps and words are small integers.
 
     Memory: word[slab, word] and summary[slab] (the remote bits), owner[slab] (a heap, whose inbox is meant),
-    next[slab] (the link), inbox[heap] (a slab), idle[heap] (a flag), filed[slab] (the heap whose lists hold it).
+    next[slab] (the link), inbox[heap] (a slab), idle[heap] (a flag), filed[slab] (the heap whose lists hold it),
+    outbox[heap] (blocks that its thread has freed and not sent).
     """
 
     name = "the protocol"
 
-    def remote_free(self, slab, word, bit):
-        """A thread that does not own the slab frees one of its blocks."""
-        if (yield fetch_or(("word", slab, word), bit)):
+    def free(self, heap, slab, word, bit):
+        """The thread of `heap` frees a block: its own goes to the slab, another's is held back in the outbox."""
+        yield freeing(slab, word, bit)
+        if (yield load(("owner", slab))) == heap:
+            yield collect(slab, word, bit, heap)
+            yield settle(slab)
+        else:
+            outbox = yield load(("outbox", heap))
+            yield store(("outbox", heap), outbox + ((slab, word, bit),))
+
+    def send(self, heap):
+        """Everything in the outbox goes to the slabs, all bits of a word at once."""
+        outbox = yield load(("outbox", heap))
+        yield store(("outbox", heap), ())
+        for (slab, word), bits in parcels_of(outbox):
+            yield from self.remote_free(slab, word, bits)
+
+    def remote_free(self, slab, word, bits):
+        """A thread that does not own the slab, or did not when it was asked, frees blocks of one of its words."""
+        if (yield fetch_or(("word", slab, word), bits)):
             return
         if (yield fetch_or(("summary", slab), 1 << word)):
             return
@@ -132,6 +164,12 @@ class Protocol:
         yield take_lock(IDLE_LOCK)
         yield store(("idle", heap), 1)
         yield store(IDLE_LOCK, 0)
+
+    def end(self, heap):
+        """The same for a thread that has an outbox."""
+        yield from self.send(heap)
+        yield from self.drain(heap)
+        yield from self.retire(heap)
 
     def revive(self, heap, calls):
         """A new thread takes the idle heap `heap`, if it finds it, and makes the calls as its owner."""
@@ -339,6 +377,101 @@ class AdoptKeepsLock(Protocol):
                 yield store(IDLE_LOCK, 0)
 
 
+class PlainSend(Protocol):
+    name = "a sender reads a word and stores it with its bits in two steps"
+
+    def remote_free(self, slab, word, bits):
+        old = yield load(("word", slab, word))
+        yield store(("word", slab, word), old | bits)
+        if old:
+            return
+        if (yield fetch_or(("summary", slab), 1 << word)):
+            return
+        yield from self.deliver(slab)
+
+
+class OwnBitsMark(Protocol):
+    name = "a sender marks the word whenever its own bits were not in it"
+
+    def remote_free(self, slab, word, bits):
+        if (yield fetch_or(("word", slab, word), bits)) & bits:
+            return
+        if (yield fetch_or(("summary", slab), 1 << word)):
+            return
+        yield from self.deliver(slab)
+
+
+class LowestBitOnly(Protocol):
+    name = "a sender sets only the lowest bit of a parcel"
+
+    def send(self, heap):
+        outbox = yield load(("outbox", heap))
+        yield store(("outbox", heap), ())
+        for (slab, word), bits in parcels_of(outbox):
+            yield from self.remote_free(slab, word, bits & -bits)
+
+
+class FirstParcelDelivers(Protocol):
+    name = "a sender marks the words of a slab together and delivers when its first word was empty"
+
+    def send(self, heap):
+        outbox = yield load(("outbox", heap))
+        yield store(("outbox", heap), ())
+        empty = {}
+        for (slab, word), bits in parcels_of(outbox):
+            old = yield fetch_or(("word", slab, word), bits)
+            empty.setdefault(slab, old == 0)
+        for slab, first in empty.items():
+            words = sum({1 << word for at, word, _ in outbox if at == slab})
+            if first and not (yield fetch_or(("summary", slab), words)):
+                yield from self.deliver(slab)
+
+
+class FullOutboxStays(Protocol):
+    name = "an outbox is not emptied when it is sent"
+
+    def send(self, heap):
+        for (slab, word), bits in parcels_of((yield load(("outbox", heap)))):
+            yield from self.remote_free(slab, word, bits)
+
+
+class EmptiedLast(Protocol):
+    name = "a thread that ends hands its heap on before it has sent the outbox"
+
+    def end(self, heap):
+        yield from self.drain(heap)
+        yield from self.retire(heap)
+        yield from self.send(heap)
+
+
+class EndsUnsent(Protocol):
+    name = "a thread that ends forgets its outbox"
+
+    def end(self, heap):
+        yield store(("outbox", heap), ())
+        yield from self.drain(heap)
+        yield from self.retire(heap)
+
+
+class AdoptionKeepsThem(Protocol):
+    name = "a heap that adopts a slab drops what it holds back of it"
+
+    def change_owner(self, slab, idle, heap):
+        yield from super().change_owner(slab, idle, heap)
+        outbox = yield load(("outbox", heap))
+        yield store(("outbox", heap), tuple(block for block in outbox if block[0] != slab))
+
+
+class OwnTwice(Protocol):
+    name = "what was held back of a slab that is now one's own goes to it at once, and is sent all the same"
+
+    def send(self, heap):
+        for slab, word, bit in (yield load(("outbox", heap))):
+            if (yield load(("owner", slab))) == heap:
+                yield collect(slab, word, bit, heap)
+        yield from super().send(heap)
+
+
 MUTATIONS = (
     SummaryLast,
     PlainWord,
@@ -356,6 +489,15 @@ MUTATIONS = (
     AdoptLive,
     AdoptUnchecked,
     AdoptKeepsLock,
+    PlainSend,
+    OwnBitsMark,
+    LowestBitOnly,
+    FirstParcelDelivers,
+    FullOutboxStays,
+    EmptiedLast,
+    EndsUnsent,
+    AdoptionKeepsThem,
+    OwnTwice,
 )
 
 
@@ -370,14 +512,21 @@ class Scenario:
         self.idle = idle
         self.words = words
 
-    def freed(self):
-        """The bits that must come home: {(slab, word): bits}."""
+    def calls(self, calls, names):
+        """(name, arguments) of the calls with one of these names, also in threads that revive a heap."""
+        for name, *arguments in calls:
+            if name in names:
+                yield name, arguments
+            if name == "revive":
+                yield from self.calls(arguments[1], names)
+
+    def freed(self, *names):
+        """The bits of the blocks that these calls free: {(slab, word): bits}."""
         bits = {}
         for program in self.programs:
-            for name, *arguments in program:
-                if name == "remote_free":
-                    slab, word, bit = arguments
-                    bits[slab, word] = bits.get((slab, word), 0) | bit
+            for _, arguments in self.calls(program, names):
+                slab, word, bit = arguments[-3:]
+                bits[slab, word] = bits.get((slab, word), 0) | bit
         return bits
 
     def memory(self):
@@ -385,6 +534,7 @@ class Scenario:
         for heap in range(self.heaps):
             cells["inbox", heap] = NONE
             cells["idle", heap] = int(heap in self.idle)
+            cells["outbox", heap] = ()
         for slab, owner in enumerate(self.owners):
             cells["owner", slab] = owner
             cells["summary", slab] = 0
@@ -395,6 +545,7 @@ class Scenario:
             for word in range(self.words):
                 cells["word", slab, word] = 0
                 cells["home", slab, word] = 0
+                cells["freed", slab, word] = self.freed("remote_free").get((slab, word), 0)
         return cells
 
 
@@ -496,9 +647,79 @@ SCENARIOS = (
             [("adopt", 0, 1, 2), ("drain", 2)],
         ],
     ),
+    Scenario(
+        "several bits of two words at once",
+        heaps=2,
+        owners=[0],
+        programs=[
+            [("free", 1, 0, 0, 1), ("free", 1, 0, 1, 1), ("free", 1, 0, 0, 2), ("send", 1)],
+            [("remote_free", 0, 0, 4 | 8), ("remote_free", 0, 1, 2)],
+            [("drain", 0), ("drain", 0)],
+        ],
+    ),
+    Scenario(
+        "two outboxes, sent twice",
+        heaps=3,
+        owners=[0],
+        programs=[
+            [("free", 1, 0, 0, 1), ("free", 1, 0, 0, 2), ("send", 1), ("free", 1, 0, 0, 4), ("send", 1)],
+            [("free", 2, 0, 0, 8), ("free", 2, 0, 1, 1), ("send", 2)],
+            [("drain", 0), ("free", 0, 0, 1, 2), ("drain", 0)],
+        ],
+    ),
+    Scenario(
+        "a slab is adopted while blocks of it are held back",
+        heaps=3,
+        owners=[0],
+        idle=[0],
+        programs=[
+            [("free", 1, 0, 0, 1), ("free", 1, 0, 1, 1), ("send", 1)],
+            [("remote_free", 0, 0, 2 | 4)],
+            [("adopt", 0, 0, 2), ("drain", 2)],
+        ],
+    ),
+    Scenario(
+        "a heap adopts the slab whose blocks it holds back",
+        heaps=2,
+        owners=[0],
+        idle=[0],
+        programs=[
+            [("free", 1, 0, 0, 1), ("adopt", 0, 0, 1), ("free", 1, 0, 0, 2), ("send", 1), ("drain", 1)],
+            [("remote_free", 0, 0, 4), ("remote_free", 0, 1, 1)],
+        ],
+    ),
+    Scenario(
+        "an owner ends while blocks of its slab are held back",
+        heaps=3,
+        owners=[0],
+        programs=[
+            [("free", 1, 0, 0, 1), ("free", 1, 0, 0, 2), ("send", 1), ("free", 1, 0, 1, 1), ("end", 1)],
+            [("drain", 0), ("end", 0)],
+            [("adopt", 0, 0, 2), ("drain", 2)],
+        ],
+    ),
+    Scenario(
+        "a thread ends with blocks held back, another takes its heap",
+        heaps=2,
+        owners=[0],
+        programs=[
+            [("free", 1, 0, 0, 1), ("end", 1)],
+            [("revive", 1, (("free", 1, 0, 0, 2), ("free", 1, 0, 1, 1), ("end", 1)))],
+            [("drain", 0), ("drain", 0)],
+        ],
+    ),
+    Scenario(
+        "two heaps hold back blocks of each other",
+        heaps=2,
+        owners=[0, 1],
+        programs=[
+            [("free", 0, 1, 0, 1), ("free", 0, 0, 0, 1), ("end", 0)],
+            [("free", 1, 0, 0, 2), ("free", 1, 1, 0, 2), ("end", 1)],
+        ],
+    ),
 )
 
-BOOKS = ("collect", "adopted", "settle")
+BOOKS = ("collect", "adopted", "settle", "freeing")
 RECORD = ("word", "summary", "owner", "next")
 LONGEST_CALL = 400
 DONE = ("done",)
@@ -512,7 +733,7 @@ class Explorer:
         self.scenario = scenario
         self.cells = scenario.memory()
         self.place = {cell: i for i, cell in enumerate(self.cells)}
-        self.freed = scenario.freed()
+        self.freed = scenario.freed("remote_free", "free")
         self.known = {}
 
     def next_operation(self, call, results):
@@ -552,6 +773,9 @@ class Explorer:
         if memory[self.place["filed", slab]] != idle:
             raise Broken(f"R5: heap {heap} adopts slab {slab}, which is no longer heap {idle}'s")
 
+    def book_freeing(self, memory, slab, word, bit):
+        memory[self.place["freed", slab, word]] |= bit
+
     def book_collect(self, memory, slab, word, bits, heap):
         owner = memory[self.place["owner", slab]]
         home = self.place["home", slab, word]
@@ -590,7 +814,7 @@ class Explorer:
             return True
         if name == "fetch_or":
             if cell[0] == "word" and old & operation[2]:
-                raise Broken(f"a scenario frees {cell} twice")
+                raise Broken(f"R9: bits {old & operation[2]:b} of {cell} are sent twice")
             memory[place] = old | operation[2]
         elif name == "take_lock":
             memory[place] = 1
@@ -642,14 +866,14 @@ class Explorer:
         for _ in range(3):
             for heap in range(self.scenario.heaps):
                 position = (0, ())
-                program = (("drain", heap),)
+                program = (("send", heap), ("drain", heap))
                 while True:
                     position, operation = self.advance(memory, program, position)
                     if operation is None:
                         break
                     position = (position[0], position[1] + (self.execute(memory, operation),))
-        for (slab, word), bits in self.freed.items():
-            lost = bits & ~memory[self.place["home", slab, word]]
+        for slab, word in self.freed:
+            lost = memory[self.place["freed", slab, word]] & ~memory[self.place["home", slab, word]]
             if lost:
                 raise Broken(f"R1: bits {lost:b} of slab {slab}, word {word} never come home")
 
