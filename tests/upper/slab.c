@@ -45,6 +45,15 @@ static void finish(struct slab *slab) {
     slab_delete(slab);
 }
 
+/* Puts back whatever is out and deletes the slab. */
+static void put_back(struct slab *slab) {
+    for (unsigned number = 0; number < slab->carved; number++)
+        if (!(slab->bits[number / 64] >> number % 64 & 1))
+            assert_int_equal(slab_push(slab, block_of(slab, number)), SLAB_OK);
+    check_counts(slab);
+    slab_delete(slab);
+}
+
 /* used[n]: block n is in the program's hands. */
 static unsigned check_pop(struct slab *slab, bool *used, unsigned count, bool fresh) {
     void *blocks[64];
@@ -192,6 +201,257 @@ static void slab_records_are_used_again(void **state) {
     assert_int_equal(arena.in_use, 0);
 }
 
+/* ---- a burst: many blocks of one slab at once ---- */
+
+/* A slab all of whose blocks are in the program's hands. */
+static struct slab *new_full_slab(unsigned class) {
+    static void *blocks[4096];
+    struct slab *slab = new_slab(class);
+    assert_int_equal(pop_ascending(slab, blocks, 4096, true), slab->blocks);
+    return slab;
+}
+
+/* Pops up to `count` blocks of a word that holds `bits`, and compares with a walk over the bits. */
+static void check_pop_word(struct slab *slab, unsigned word, uint64_t bits, unsigned count) {
+    void *blocks[64];
+    unsigned expected = 0;
+    assert_int_equal(slab_push_word(slab, word, bits), 0);
+    unsigned have = pop_ascending(slab, blocks, count, false);
+    for (unsigned bit = 0; bit < 64 && expected < count; bit++) {
+        if (!(bits >> bit & 1))
+            continue;
+        if (expected >= have || blocks[expected] != block_of(slab, word * 64 + bit))
+            fail_msg("word %u, bits %llx, %u blocks: wrong from place %u on", word, (unsigned long long)bits,
+                     count, expected);
+        expected++;
+        bits &= ~(1ULL << bit);
+    }
+    assert_int_equal(have, expected);
+    assert_int_equal(slab->bits[word], bits);
+    assert_int_equal(slab->summary, bits ? 1ULL << word : 0);
+    assert_int_equal(slab->free, bits_count(bits));
+    pop_ascending(slab, blocks, 64, false);
+    assert_int_equal(slab->free, 0);
+}
+
+/* Every run of neighbours in a word, and how much of it is taken: the path that does not search. */
+static void slab_pops_every_run_of_neighbours(void **state) {
+    (void)state;
+    struct slab *slab = new_full_slab(1);
+    for (unsigned lowest = 0; lowest < 64; lowest++) {
+        for (unsigned length = 1; lowest + length <= 64; length++) {
+            uint64_t run = length == 64 ? ~0ULL : ((1ULL << length) - 1) << lowest;
+            unsigned counts[] = {1, length / 2, length - 1, length, length + 1, 64};
+            for (unsigned i = 0; i < ARRAY_LENGTH(counts); i++)
+                check_pop_word(slab, (lowest + length) % slab->words, run, counts[i] < 64 ? counts[i] : 64);
+        }
+    }
+    put_back(slab);
+}
+
+/* Runs with a hole, words of few bits, and random ones. */
+static void slab_pops_scattered_words(void **state) {
+    (void)state;
+    struct slab *slab = new_full_slab(0);
+    uint64_t seed = 7;
+    for (int round = 0; round < 20000; round++) {
+        uint64_t bits = 0;
+        unsigned word = random_below(&seed, slab->words), count = random_below(&seed, 65);
+        if (round % 3 == 0) /* a run, with a hole or not */
+            bits = ~0ULL << random_below(&seed, 64) & ~(1ULL << random_below(&seed, 64));
+        else
+            for (unsigned left = 1 + random_below(&seed, round % 3 == 1 ? 4 : 64); left > 0; left--)
+                bits |= 1ULL << random_below(&seed, 64);
+        check_pop_word(slab, word, bits, count);
+    }
+    for (unsigned bits = 1; bits < 256; bits++)
+        for (unsigned count = 0; count <= 8; count++) {
+            check_pop_word(slab, 0, bits, count);
+            check_pop_word(slab, slab->words - 1u, (uint64_t)bits << 56, count);
+        }
+    put_back(slab);
+}
+
+/* One pop over words of either kind: the order is that of the addresses. */
+static void slab_pop_goes_on_in_the_next_word(void **state) {
+    (void)state;
+    void *blocks[200];
+    struct slab *slab = new_full_slab(0);
+    const uint64_t words[] = {0xf0, 0, 0xa5a5, ~0ULL, 1, 0x8000000000000001};
+    unsigned all = 0, place = 0;
+    for (unsigned word = 0; word < ARRAY_LENGTH(words); word++) {
+        assert_int_equal(slab_push_word(slab, word, words[word]), 0);
+        all += bits_count(words[word]);
+    }
+    assert_int_equal(pop_ascending(slab, blocks, 200, false), all);
+    for (unsigned number = 0; number < ARRAY_LENGTH(words) * 64; number++)
+        if (words[number / 64] >> number % 64 & 1)
+            assert_ptr_equal(blocks[place++], block_of(slab, number));
+    assert_int_equal(place, all);
+    check_counts(slab);
+    put_back(slab);
+}
+
+/* What slab_push_run should do, block by block: how many it takes, and why it stops. */
+static unsigned expected_run(const struct slab *slab, void *const *blocks, unsigned count,
+                             enum slab_verdict *verdict) {
+    static bool free_now[4096];
+    size_t bytes = (size_t)sizeclass_table[slab->class].units * UNIT_SIZE;
+    size_t size = sizeclass_table[slab->class].size;
+    for (unsigned number = 0; number < slab->blocks; number++)
+        free_now[number] = slab->bits[number / 64] >> number % 64 & 1;
+    *verdict = SLAB_OK;
+    for (unsigned done = 0; done < count; done++) {
+        unsigned char *block = blocks[done];
+        if (block < slab->start || block >= slab->start + bytes)
+            return done;
+        size_t offset = (size_t)(block - slab->start);
+        if (offset % size != 0 || offset / size >= slab->carved) {
+            *verdict = SLAB_INSIDE;
+            return done;
+        }
+        if (free_now[offset / size]) {
+            *verdict = SLAB_DOUBLE_FREE;
+            return done;
+        }
+        free_now[offset / size] = true;
+    }
+    return count;
+}
+
+/* An address for a list: mostly a block of the slab, now and then one that ends a run. */
+static unsigned char *random_address(uint64_t *seed, const struct slab *slab, unsigned near) {
+    size_t bytes = (size_t)sizeclass_table[slab->class].units * UNIT_SIZE;
+    unsigned number = random_below(seed, 3) ? near : random_below(seed, slab->blocks);
+    switch (random_below(seed, 40)) {
+    case 0:
+        return slab->start - sizeclass_table[slab->class].size;
+    case 1:
+        return slab->start + bytes + (size_t)random_below(seed, 4) * sizeclass_table[slab->class].size;
+    case 2:
+        return block_of(slab, number) + 1 + random_below(seed, 15);
+    case 3:
+        return slab->start +
+               (size_t)slab->blocks * sizeclass_table[slab->class].size; /* the rest at the end */
+    default:
+        return block_of(slab, number);
+    }
+}
+
+static void random_runs(unsigned class, uint64_t seed) {
+    void *blocks[100], *popped[100];
+    struct slab *slab = new_slab(class);
+    unsigned count = 1 + random_below(&seed, slab->blocks);
+    for (unsigned left = count; left > 0; left -= left < 100 ? left : 100)
+        pop_ascending(slab, popped, left < 100 ? left : 100, true);
+    for (int round = 0; round < 400; round++) {
+        unsigned first = random_below(&seed, slab->blocks), more = random_below(&seed, 100);
+        for (unsigned i = 0; i < more; i++)
+            blocks[i] = random_address(&seed, slab, (first + i) % slab->blocks);
+        enum slab_verdict expected, verdict;
+        unsigned run = expected_run(slab, blocks, more, &expected);
+        unsigned before = slab->free, done = slab_push_run(slab, blocks, more, &verdict);
+        assert_int_equal(done, run);
+        assert_int_equal(verdict, expected);
+        assert_int_equal(slab->free, before + run);
+        check_counts(slab);
+        pop_ascending(slab, popped, random_below(&seed, 100), false);
+    }
+    put_back(slab);
+}
+
+static void slab_P3_P4_a_run_ends_where_it_must(void **state) {
+    (void)state;
+    static const unsigned classes[] = {0, 2, 7, 20, 40, 55, 63, 70, 71};
+    for (unsigned i = 0; i < ARRAY_LENGTH(classes); i++)
+        random_runs(classes[i], i + 1);
+    assert_int_equal(arena.in_use, 0);
+}
+
+static void slab_run_ends_say_why(void **state) {
+    (void)state;
+    enum slab_verdict verdict;
+    void *out[20];
+    struct slab *slab = new_slab(20);
+    unsigned have = pop_ascending(slab, out, 20, true);
+    assert_int_equal(have, 20);
+    void *foreign[] = {out[0], out[1], slab->start - 64, out[2]};
+    assert_int_equal(slab_push_run(slab, foreign, 4, &verdict), 2);
+    assert_int_equal(verdict, SLAB_OK);
+    void *inside[] = {out[2], (char *)out[3] + 16, out[4]};
+    assert_int_equal(slab_push_run(slab, inside, 3, &verdict), 1);
+    assert_int_equal(verdict, SLAB_INSIDE);
+    void *again[] = {out[3], out[4], out[0]};
+    assert_int_equal(slab_push_run(slab, again, 3, &verdict), 2);
+    assert_int_equal(verdict, SLAB_DOUBLE_FREE);
+    void *twice[] = {out[5], out[5]};
+    assert_int_equal(slab_push_run(slab, twice, 2, &verdict), 1);
+    assert_int_equal(verdict, SLAB_DOUBLE_FREE);
+    void *untouched[] = {out[6], block_of(slab, 20)};
+    assert_int_equal(slab_push_run(slab, untouched, 2, &verdict), 1);
+    assert_int_equal(verdict, SLAB_INSIDE);
+    assert_int_equal(slab_push_run(slab, out + 7, 13, &verdict), 13);
+    assert_int_equal(verdict, SLAB_OK);
+    assert_int_equal(slab_push_run(slab, out, 0, &verdict), 0);
+    assert_int_equal(verdict, SLAB_OK);
+    finish(slab);
+}
+
+/* What slab_gather_word should find, by division. */
+static unsigned expected_gather(const struct slab *slab, void *const *blocks, unsigned count, unsigned *word,
+                                uint64_t *bits) {
+    unsigned done = 0;
+    for (*bits = 0; done < count; done++) {
+        uint32_t number = slab_block_number(slab, blocks[done]);
+        if (number == SLAB_NO_BLOCK || (done > 0 && number / 64 != *word) || (*bits >> number % 64 & 1))
+            break;
+        *word = number / 64;
+        *bits |= 1ULL << number % 64;
+    }
+    return done;
+}
+
+static void slab_gathers_one_word(void **state) {
+    (void)state;
+    void *blocks[100];
+    uint64_t seed = 3;
+    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
+        struct slab *slab = new_full_slab(class);
+        for (int round = 0; round < 300; round++) {
+            unsigned near = random_below(&seed, slab->blocks) & ~63u, count = 1 + random_below(&seed, 100);
+            for (unsigned i = 0; i < count; i++)
+                blocks[i] = random_address(&seed, slab, (near + random_below(&seed, 64)) % slab->blocks);
+            unsigned word = 99, expected_word = 99;
+            uint64_t bits = 0, expected_bits;
+            unsigned expected = expected_gather(slab, blocks, count, &expected_word, &expected_bits);
+            assert_int_equal(slab_gather_word(slab, blocks, count, &word, &bits), expected);
+            assert_int_equal(word, expected_word);
+            assert_int_equal(bits, expected_bits);
+        }
+        assert_int_equal(slab->free, 0);
+        put_back(slab);
+    }
+    assert_int_equal(arena.in_use, 0);
+}
+
+/* The word's numbers go on behind a slab of few blocks, where the next slab lies. */
+static void slab_gathers_nothing_behind_its_last_block(void **state) {
+    (void)state;
+    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
+        struct slab *slab = new_full_slab(class);
+        unsigned last = slab->blocks - 1u, word;
+        uint64_t bits;
+        void *blocks[] = {block_of(slab, last), block_of(slab, last + 1), block_of(slab, last + 40)};
+        assert_int_equal(slab_gather_word(slab, blocks, 3, &word, &bits), 1);
+        assert_int_equal(bits, 1ULL << last % 64);
+        void *below[] = {block_of(slab, 0), slab->start - sizeclass_table[class].size};
+        assert_int_equal(slab_gather_word(slab, below, 2, &word, &bits), 1);
+        assert_int_equal(slab_gather_word(slab, &blocks[1], 2, &word, &bits), 0);
+        assert_int_equal(slab_gather_word(slab, &below[1], 1, &word, &bits), 0);
+        put_back(slab);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(slab_P1_P2_random_programs, kernel_reset),
@@ -200,6 +460,13 @@ int main(void) {
         cmocka_unit_test_setup(slab_carves_only_when_asked, kernel_reset),
         cmocka_unit_test_setup(slab_tags_follow_the_owner, kernel_reset),
         cmocka_unit_test_setup(slab_records_are_used_again, kernel_reset),
+        cmocka_unit_test_setup(slab_pops_every_run_of_neighbours, kernel_reset),
+        cmocka_unit_test_setup(slab_pops_scattered_words, kernel_reset),
+        cmocka_unit_test_setup(slab_pop_goes_on_in_the_next_word, kernel_reset),
+        cmocka_unit_test_setup(slab_P3_P4_a_run_ends_where_it_must, kernel_reset),
+        cmocka_unit_test_setup(slab_run_ends_say_why, kernel_reset),
+        cmocka_unit_test_setup(slab_gathers_one_word, kernel_reset),
+        cmocka_unit_test_setup(slab_gathers_nothing_behind_its_last_block, kernel_reset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
