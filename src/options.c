@@ -11,7 +11,7 @@
 #define OPTIONS_PREFIX "HAKMEM_"
 #define OPTIONS_REFUSED_STATUS 2
 
-enum options_kind { OPTIONS_bool, OPTIONS_bytes, OPTIONS_count, OPTIONS_choice };
+enum options_kind { OPTIONS_bool, OPTIONS_bytes, OPTIONS_count, OPTIONS_choice, OPTIONS_limit };
 
 enum options_row_id {
 #define OPTION(field, name, kind, initial, min, max, unit, sentence, alias) OPTIONS_ROW_##field,
@@ -41,7 +41,7 @@ static const struct options_row {
 
 static const struct options_word {
     enum options_row_id row;
-    unsigned value;
+    size_t value;
     char name[12];
     char older[32];
 } options_words[] = {
@@ -169,6 +169,8 @@ static bool options_parse(enum options_row_id row, const char *text, size_t *val
         return options_parse_bool(text, value);
     case OPTIONS_choice:
         return options_parse_choice(row, text, value);
+    case OPTIONS_limit:
+        return options_parse_choice(row, text, value) || options_parse_number(text, true, value);
     default:
         return options_parse_number(text, options_rows[row].kind == OPTIONS_bytes, value);
     }
@@ -181,12 +183,19 @@ static const char *options_complain(void) {
 }
 
 static void options_report(const struct options_row *row, const char *name, const char *text, bool parsed) {
-    static const char meant[][20] = {"0 or 1", "a number of bytes", "a number", "one of its values"};
+    static const char meant[][20] = {"0 or 1", "a number of bytes", "a number", "one of its values",
+                                     "bytes or cgroup"};
     if (parsed)
         log_line("%s (not in %zu..%zu%s%s): %s=%s", options_complain(), row->min, row->max,
                  row->unit[0] != '\0' ? " " : "", row->unit, name, text);
     else
         log_line("%s (not %s): %s=%s", options_complain(), meant[row->kind], name, text);
+}
+
+/* A word is always in range. A number that is too large for a size was made OPTIONS_CGROUP: it begins with a digit. */
+static bool options_in_range(const struct options_row *row, const char *text, size_t value) {
+    bool word = row->kind == OPTIONS_limit && (*text < '0' || *text > '9');
+    return word || (value >= row->min && value <= row->max);
 }
 
 /* Looks for one option, once; true when the environment has set it. */
@@ -206,7 +215,7 @@ static bool options_ask(enum options_row_id id) {
         return false;
     size_t value = 0;
     bool parsed = options_parse(id, text, &value);
-    if (!parsed || value < row->min || value > row->max) {
+    if (!parsed || !options_in_range(row, text, value)) {
         options_report(row, name, text, parsed);
         return false;
     }
@@ -268,11 +277,12 @@ static void options_format_value(enum options_row_id id, char *text, size_t byte
     const struct options_row *row = &options_rows[id];
     size_t value = options_get(row);
     size_t suffix = 0;
-    if (row->kind == OPTIONS_choice) {
+    bool is_bytes = row->kind == OPTIONS_bytes || row->kind == OPTIONS_limit;
+    if (row->kind == OPTIONS_choice || options_word_of(id, value)[0] != '\0') {
         log_format(text, bytes, "%s", options_word_of(id, value));
         return;
     }
-    while (row->kind == OPTIONS_bytes && value != 0 && value % KIB == 0 && suffix < 3) {
+    while (is_bytes && value != 0 && value % KIB == 0 && suffix < 3) {
         value /= KIB;
         suffix++;
     }

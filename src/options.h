@@ -26,6 +26,9 @@ typedef bool options_bool;
 typedef size_t options_bytes;
 typedef size_t options_count;
 typedef unsigned options_choice;
+typedef size_t options_limit; /* bytes, or OPTIONS_CGROUP */
+
+#define OPTIONS_CGROUP SIZE_MAX
 
 enum profile { PROFILE_SPEED, PROFILE_BALANCED, PROFILE_LEAN };
 enum decommit { DECOMMIT_OFF, DECOMMIT_FREE, DECOMMIT_DONTNEED };

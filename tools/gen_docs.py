@@ -61,7 +61,7 @@ def shown(kind, expression, choices):
     if kind == "choice":
         return choices.get(expression, expression)
     value, suffix = number(expression), 0
-    while kind == "bytes" and value and value % 1024 == 0 and suffix < 3:
+    while kind in ("bytes", "limit") and value and value % 1024 == 0 and suffix < 3:
         value, suffix = value // 1024, suffix + 1
     return f"{value}{['', 'k', 'm', 'g'][suffix]}"
 
@@ -69,8 +69,11 @@ def shown(kind, expression, choices):
 def option_range(field, kind, low, high, unit, choice_rows):
     if kind == "bool":
         return "0, 1"
+    words = ", ".join(name for owner, _, name, _ in choice_rows if owner == field)
     if kind == "choice":
-        return ", ".join(name for owner, _, name, _ in choice_rows if owner == field)
+        return words
+    if kind == "limit":
+        return f"{shown(kind, low, {})} to {shown(kind, high, {})}, {words}"
     if number(high) >= UNITS["SIZE_MAX"] // 2:
         return f"from {shown(kind, low, {})} {unit}".strip()
     text = f"{shown(kind, low, {})} to {shown(kind, high, {})}"
