@@ -31,6 +31,9 @@
 
 #include "api.c"
 
+#define LAYOUT_SHIPPED(...) __VA_ARGS__ /* only here can the rooms' private names be seen */
+#include "layout.c"
+
 #ifndef HAKMEM_PREFIX_ONLY
 #include "cxx.c"
 #include "libc.c"

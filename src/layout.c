@@ -1,0 +1,35 @@
+/* layout: see layout.h. Two lists, because only the addresses need the loader; the other list stays a clean page. */
+#include "layout.h"
+
+#include "boxes.h"
+#include "heap.h"
+#include "large.h"
+
+#define ROOT(object) {#object, &(object), sizeof(object)},
+#define FIELD(name, offset, bytes) {name, (uint32_t)(offset), (uint32_t)(bytes)},
+#define FIELD_BYTES(type, field) sizeof(((struct type *)0)->field)
+
+static const struct layout_root layout_roots[] = {
+#define LAYOUT_TABLE(object) ROOT(object)
+#define LAYOUT_ROOT(object) LAYOUT_SHIPPED(ROOT(object))
+#include "layout.def"
+};
+
+static const struct layout_field layout_fields[] = {
+#define LAYOUT_FIELD(type, field) \
+    FIELD(#type "." #field, offsetof(struct type, field), FIELD_BYTES(type, field))
+#define LAYOUT_SIZE(type) FIELD(#type ".size", sizeof(struct type), 0)
+#define LAYOUT_VALUE(name, value) LAYOUT_SHIPPED(FIELD(#name, value, 0))
+#include "layout.def"
+};
+
+EXPORT const struct layout hakmem_layout = {
+    .magic = "hakmem layout",
+    .version = LAYOUT_VERSION,
+    .root_count = ARRAY_LENGTH(layout_roots),
+    .field_count = ARRAY_LENGTH(layout_fields),
+    .variant = HAKMEM_VARIANT_NAME,
+    .release = HAKMEM_VERSION,
+    .roots = layout_roots,
+    .fields = layout_fields,
+};
