@@ -6,7 +6,7 @@
 #   hakmem_program(NAME double_free SOURCES double_free.c)
 #   hakmem_script_test(NAME misuse_words COMMAND python3 words.py LABELS misuse NEEDS double_free)
 #
-# hakmem_test          builds a program and runs it. ROOM r adds src/r.c or src/r_linux.c (rooms below: the test's fakes);
+# hakmem_test          builds a program and runs it. ROOM r adds src/r.c and src/r_*.c (rooms below: the test's fakes);
 #                      LINK_ARCHIVE links the whole archive; PRELOAD runs it with LD_PRELOAD=<library>.
 # hakmem_script_test   runs a command; an argument that is a file beside the CMakeLists.txt may be named relatively.
 # hakmem_program       builds a program that tests run; it lies in $TESTED_PROGRAMS.
@@ -137,11 +137,9 @@ endfunction()
 function(hakmem_link_test target)
     cmake_parse_arguments(T "LINK_ARCHIVE" "" "SOURCES;ROOM;LIBRARIES;DEFINITIONS;OPTIONS" ${ARGN})
     foreach(room IN LISTS T_ROOM)
-        if(EXISTS ${PROJECT_SOURCE_DIR}/src/${room}_linux.c)
-            list(APPEND T_SOURCES ${PROJECT_SOURCE_DIR}/src/${room}_linux.c)
-        else()
-            list(APPEND T_SOURCES ${PROJECT_SOURCE_DIR}/src/${room}.c)
-        endif()
+        # A room is one file or one for each of its parts.
+        file(GLOB parts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${room}.c ${PROJECT_SOURCE_DIR}/src/${room}_*.c)
+        list(APPEND T_SOURCES ${parts})
     endforeach()
     add_executable(${target} ${T_SOURCES})
     hakmem_test_flags(${target})

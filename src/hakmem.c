@@ -5,6 +5,7 @@
 
 #include "lock.c"
 #include "log.c"
+#include "visit.c"
 
 #include "metadata.c"
 #include "misuse.c"
@@ -21,6 +22,8 @@
 #include "remote.c"
 
 #include "heap.c"
+#include "heap_slabs.c"
+#include "heap_tidy.c"
 
 #include "purge.c"
 #include "stats.c"

@@ -7,9 +7,10 @@
 
 enum {
     ARRAY_WORDS = 32,
-    NO_BIN = 0xff,
-    COLLECT_AT_ONCE = 32, /* slabs taken from the inbox in one call */
-    IDLE_LOOKED_AT = 64,  /* idle heaps asked for a slab in one call */
+    IDLE_LOOKED_AT = 64, /* idle heaps asked for a slab in one call */
+    BURST = 2,      /* times in a row that a magazine was full, after which a burst of frees is assumed */
+    DRAINING = 2,   /* during a burst the magazine holds at most this part of the class's blocks */
+    LEAST_HELD = 4, /* blocks, and that many at least */
     HEAPS_LARGEST = (1 << 24) - 2
 };
 
@@ -29,95 +30,6 @@ static struct {
     struct heap *all, *idle;
     uint32_t count, idle_count, prewarm;
 } heaps = {.lock = LOCK_INITIAL(8), .prewarm = 8};
-
-/* ---- slabs of a class, filed by how full they are ---- */
-
-/* The bin of a slab with `free` of `blocks` blocks free: a quarter of the blocks each. */
-static unsigned heap_bin_of(unsigned free, unsigned blocks) {
-    return free == 0 ? NO_BIN : free * 4 / blocks < HEAP_BINS ? free * 4 / blocks : HEAP_BINS - 1;
-}
-
-static void heap_unlink(struct heap_class *class, struct slab *slab) {
-    if (slab->bin == NO_BIN)
-        return;
-    if (slab->next)
-        slab->next->previous = slab->previous;
-    if (slab->previous)
-        slab->previous->next = slab->next;
-    else
-        class->bin[slab->bin] = slab->next;
-    slab_set_bin(slab, NO_BIN, 0, 0);
-}
-
-static NOINLINE void heap_file_anew(struct heap_class *class, struct slab *slab) {
-    unsigned blocks = slab->blocks, bin = heap_bin_of(slab->free, blocks);
-    heap_unlink(class, slab);
-    if (bin == NO_BIN)
-        return;
-    /* Rounded up: the first number of free blocks that is in the bin, and the last that is. */
-    unsigned least = (bin * blocks + 3) / 4, next = ((bin + 1) * blocks + 3) / 4;
-    slab_set_bin(slab, bin, bin == 0 ? 1 : least, bin == HEAP_BINS - 1 ? blocks : next - 1);
-    ASSERT(P2, slab->bin_least <= slab->free && slab->free <= slab->bin_most);
-    slab->previous = NULL;
-    slab->next = class->bin[bin];
-    if (slab->next)
-        slab->next->previous = slab;
-    class->bin[bin] = slab;
-}
-
-static ALWAYS_INLINE void heap_file(struct heap_class *class, struct slab *slab) {
-    if (UNLIKELY(slab->free < slab->bin_least || slab->free > slab->bin_most))
-        heap_file_anew(class, slab);
-}
-
-static void heap_let_go(struct heap_class *class, struct slab *slab) {
-    heap_unlink(class, slab);
-    if (class->carving == slab)
-        class->carving = NULL;
-    if (class->empty == slab)
-        class->empty = NULL;
-    slab_delete(slab);
-}
-
-static NOINLINE void heap_settle_empty(struct heap_class *class, struct slab *slab) {
-    bool another = class->empty && class->empty != slab;
-    if (another && !remote_is_on_its_way(slab)) {
-        heap_let_go(class, slab);
-        return;
-    }
-    class->empty = slab;
-    heap_file(class, slab);
-}
-
-/* After blocks came back to a slab: files it, and lets it go if nothing of it is in use. One empty slab a
- * class stays, so that a program that swings around an edge does not map and purge. */
-static void heap_settle(struct heap_class *class, struct slab *slab) {
-    if (UNLIKELY(slab_is_empty(slab)))
-        heap_settle_empty(class, slab);
-    else
-        heap_file(class, slab);
-}
-
-/* ---- what others freed ---- */
-
-/* Takes at most COLLECT_AT_ONCE slabs from the inbox; false when there was none. */
-static bool heap_collect(struct heap *heap) {
-    for (unsigned done = 0; done < COLLECT_AT_ONCE; done++) {
-        if (!heap->collecting)
-            heap->collecting = remote_take(&heap->inbox);
-        struct slab *slab = heap->collecting;
-        if (!slab)
-            return done > 0;
-        heap->collecting = __atomic_load_n(&slab->inbox_next, __ATOMIC_RELAXED);
-        if (__atomic_load_n(&slab->owner, __ATOMIC_ACQUIRE) != &heap->inbox) {
-            remote_deliver(slab); /* it was adopted while it was on the way */
-            continue;
-        }
-        remote_collect(slab);
-        heap_settle(&heap->class[slab->class], slab);
-    }
-    return true;
-}
 
 /* ---- what others own ---- */
 
@@ -157,6 +69,12 @@ static unsigned heap_gather_free(struct heap_class *class, void **end, unsigned 
     return have;
 }
 
+static void heap_hand_over(struct heap_class *theirs, struct heap_class *ours, const struct slab *slab) {
+    unsigned out = (unsigned)slab->carved - slab->free;
+    theirs->out -= out;
+    ours->out += out;
+}
+
 /* Takes a slab with free blocks of this class from a heap that nobody uses, when we have none to carve. Heaps'
  * lock held. */
 static bool heap_adopt_from(struct heap *heap, struct heap *idle, unsigned class) {
@@ -171,6 +89,7 @@ static bool heap_adopt_from(struct heap *heap, struct heap *idle, unsigned class
             theirs->empty = NULL;
         if (theirs->carving == slab)
             theirs->carving = NULL;
+        heap_hand_over(theirs, ours, slab);
         slab_change_owner(slab, &heap->inbox, heap->tag | class);
         heap_file(ours, slab);
         if (slab_fresh(slab) > 0)
@@ -181,6 +100,7 @@ static bool heap_adopt_from(struct heap *heap, struct heap *idle, unsigned class
     if (!fresh || slab_fresh(fresh) == 0)
         return false;
     theirs->carving = NULL;
+    heap_hand_over(theirs, ours, fresh);
     slab_change_owner(fresh, &heap->inbox, heap->tag | class);
     ours->carving = fresh;
     return true;
@@ -192,8 +112,11 @@ static bool heap_adopt(struct heap *heap, unsigned class) {
         return false; /* a hint */
     lock_take(&heaps.lock);
     struct heap *idle = heaps.idle;
-    for (unsigned looked = 0; idle && !adopted && looked < IDLE_LOOKED_AT; looked++, idle = idle->next_idle)
+    for (unsigned looked = 0; idle && !adopted && looked < IDLE_LOOKED_AT; looked++, idle = idle->next_idle) {
+        visit_enter(&idle->visit);
         adopted = heap_adopt_from(heap, idle, class);
+        visit_leave(&idle->visit);
+    }
     lock_release(&heaps.lock);
     return adopted;
 }
@@ -207,7 +130,7 @@ static unsigned heap_carve(struct heap *heap, unsigned class, void **end, unsign
         struct slab *slab = slab_new(class, &heap->inbox, heap->tag | class);
         if (!slab)
             return 0;
-        slab_set_bin(slab, NO_BIN, 0, 0);
+        slab_set_bin(slab, HEAP_NO_BIN, 0, 0);
         mine->carving = slab;
     }
     if (mine->carving == mine->empty)
@@ -217,7 +140,7 @@ static unsigned heap_carve(struct heap *heap, unsigned class, void **end, unsign
     return have;
 }
 
-static unsigned heap_gather(struct heap *heap, unsigned class, void **end, unsigned count) {
+static unsigned heap_gather_inside(struct heap *heap, unsigned class, void **end, unsigned count) {
     struct heap_class *mine = &heap->class[class];
     unsigned have = heap_gather_free(mine, end, count);
     if (have > 0)
@@ -234,6 +157,14 @@ static unsigned heap_gather(struct heap *heap, unsigned class, void **end, unsig
     return heap_carve(heap, class, end, count);
 }
 
+static unsigned heap_gather(struct heap *heap, unsigned class, void **end, unsigned count) {
+    visit_enter(&heap->visit);
+    unsigned have = heap_gather_inside(heap, class, end, count);
+    heap->class[class].out += have;
+    visit_leave(&heap->visit);
+    return have;
+}
+
 /* ---- magazines ---- */
 
 static unsigned heap_sentinel(unsigned class) {
@@ -248,7 +179,8 @@ static COLD bool heap_make_magazines(struct heap *heap, unsigned class) {
     ASSERT(P1, ((uintptr_t)arrays & 255) == 0);
     mine->array = arrays;
     mine->spare = arrays + ARRAY_WORDS;
-    heap->top[class] = (unsigned char *)&mine->array[heap_sentinel(class)];
+    mine->sentinel = (uint8_t)heap_sentinel(class);
+    heap->top[class] = (unsigned char *)&mine->array[mine->sentinel];
     return true;
 }
 
@@ -266,10 +198,12 @@ void *heap_refill(struct heap *heap, unsigned class) {
         void *block;
         return heap_gather(heap, class, &block + 1, 1) ? block : NULL;
     }
-    ASSERT(P1, mine->array[sentinel] == NULL);
+    ASSERT(P1, mine->array[mine->sentinel] == NULL);
     void **first = &mine->array[sentinel + 1];
     unsigned have;
     mine->fulls = 0;
+    mine->sentinel = (uint8_t)sentinel;
+    mine->array[sentinel] = NULL;
     if (mine->spare_count) {
         unsigned half = heap_half(class);
         have = mine->spare_count < half ? mine->spare_count : half;
@@ -296,14 +230,17 @@ static struct slab *heap_slab_of(const struct heap *heap, unsigned class, const 
     return LIKELY(slab && slab->class == class && slab->owner == &heap->inbox) ? slab : NULL;
 }
 
-static void heap_flush(struct heap *heap, unsigned class, void *const *blocks, unsigned count) {
+static void heap_flush_inside(struct heap *heap, unsigned class, void *const *blocks, unsigned count) {
+    struct heap_class *mine = &heap->class[class];
     heap->flushes++;
     for (void *const *end = blocks + count; blocks < end;) {
         struct slab *slab = heap_slab_of(heap, class, *blocks);
         enum slab_verdict verdict = SLAB_DOUBLE_FREE;
         if (slab) {
-            blocks += slab_push_run(slab, blocks, (unsigned)(end - blocks), &verdict);
-            heap_settle(&heap->class[class], slab);
+            unsigned pushed = slab_push_run(slab, blocks, (unsigned)(end - blocks), &verdict);
+            blocks += pushed;
+            mine->out -= pushed;
+            heap_settle(mine, slab);
         }
         if (UNLIKELY(verdict != SLAB_OK)) {
             misuse_report(verdict == SLAB_INSIDE ? MISUSE_INSIDE : MISUSE_DOUBLE_FREE, *blocks);
@@ -312,27 +249,47 @@ static void heap_flush(struct heap *heap, unsigned class, void *const *blocks, u
     }
 }
 
-/* Makes room in a full magazine. Its older half goes to the spare. When that is full too and the program does nothing
- * but free, it and most of the magazine go to the slabs, so that this is called less often. */
+static void heap_flush(struct heap *heap, unsigned class, void *const *blocks, unsigned count) {
+    visit_enter(&heap->visit);
+    heap_flush_inside(heap, class, blocks, count);
+    visit_leave(&heap->visit);
+}
+
+static void heap_flush_spare(struct heap *heap, unsigned class) {
+    struct heap_class *mine = &heap->class[class];
+    heap_flush(heap, class, mine->spare, mine->spare_count);
+    mine->spare_count = 0;
+}
+
+/* The program does nothing but free: all goes to the slabs, so that this is called less often. Towards the end, when few
+ * of the class's blocks are left, the magazine gets shorter, so that what it holds at last pins few pages. */
+static void heap_flush_burst(struct heap *heap, unsigned class) {
+    struct heap_class *mine = &heap->class[class];
+    void **top = (void **)heap->top[class], **first = &mine->array[mine->sentinel + 1];
+    heap_flush(heap, class, first, (unsigned)(top + 1 - first));
+    unsigned largest = sizeclass_table[class].magazine, holds = mine->out / DRAINING;
+    holds = holds < LEAST_HELD ? LEAST_HELD : holds < largest ? holds : largest;
+    mine->sentinel = (uint8_t)(ARRAY_WORDS - 1 - holds);
+    mine->array[mine->sentinel] = NULL;
+    heap->top[class] = (unsigned char *)&mine->array[mine->sentinel];
+}
+
+/* Makes room in a full magazine: its older half goes to the spare. */
 static void heap_make_room(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
-    unsigned largest = sizeclass_table[class].magazine, half = heap_half(class);
-    void **first = &mine->array[heap_sentinel(class) + 1];
-    bool burst = mine->fulls >= 2;
-    unsigned leaving = burst ? largest - largest / 8 : half, staying = largest - leaving;
-    if (mine->spare_count + half > 2 * half) {
-        heap_flush(heap, class, mine->spare, mine->spare_count);
-        mine->spare_count = 0;
-    }
-    if (burst) {
-        heap_flush(heap, class, first, leaving);
-    } else {
-        memcpy(&mine->spare[mine->spare_count], first, half * sizeof(void *));
-        mine->spare_count = (uint8_t)(mine->spare_count + half);
-        mine->fulls++;
-    }
-    memmove(first, first + leaving, staying * sizeof(void *));
+    unsigned largest = sizeclass_table[class].magazine, half = heap_half(class), staying = largest - half;
     mine->refill = (uint8_t)half;
+    if (mine->spare_count + half > 2 * half)
+        heap_flush_spare(heap, class);
+    if (mine->fulls >= BURST) {
+        heap_flush_burst(heap, class);
+        return;
+    }
+    void **first = &mine->array[mine->sentinel + 1];
+    mine->fulls++;
+    memcpy(&mine->spare[mine->spare_count], first, half * sizeof(void *));
+    mine->spare_count = (uint8_t)(mine->spare_count + half);
+    memmove(first, first + half, staying * sizeof(void *));
     heap->top[class] = (unsigned char *)(first + staying - 1);
 }
 
@@ -354,9 +311,14 @@ enum slab_verdict heap_put_verified(struct heap *heap, struct slab *slab, const 
         return SLAB_INSIDE;
     if (remote_is_waiting(slab, number))
         return SLAB_DOUBLE_FREE;
+    struct heap_class *class = &heap->class[slab->class];
+    visit_enter(&heap->visit);
     enum slab_verdict verdict = slab_push(slab, block);
-    if (verdict == SLAB_OK)
-        heap_settle(&heap->class[slab->class], slab);
+    if (verdict == SLAB_OK) {
+        class->out--;
+        heap_settle(class, slab);
+    }
+    visit_leave(&heap->visit);
     return verdict;
 }
 
@@ -366,27 +328,32 @@ static void heap_drain_class(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
     if (!mine->array)
         return;
-    unsigned sentinel = heap_sentinel(class);
-    unsigned count = (unsigned)((void **)heap->top[class] - &mine->array[sentinel]);
-    heap_flush(heap, class, &mine->array[sentinel + 1], count);
-    heap->top[class] = (unsigned char *)&mine->array[sentinel];
-    heap_flush(heap, class, mine->spare, mine->spare_count);
+    void **first = &mine->array[mine->sentinel + 1], **top = (void **)heap->top[class];
+    heap_flush_inside(heap, class, first, (unsigned)(top + 1 - first));
+    heap->top[class] = (unsigned char *)&mine->array[mine->sentinel];
+    heap_flush_inside(heap, class, mine->spare, mine->spare_count);
     mine->spare_count = 0;
     mine->refill = 0;
 }
 
-void heap_drain(struct heap *heap) {
-    heap_send(heap);
-    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
-        heap_drain_class(heap, class);
-    do
-        heap_collect(heap);
-    while (heap->collecting);
+static void heap_let_go_of_empty(struct heap *heap) {
     for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
         struct slab *empty = heap->class[class].empty;
         if (empty && slab_is_empty(empty) && !remote_is_on_its_way(empty))
             heap_let_go(&heap->class[class], empty);
     }
+}
+
+void heap_drain(struct heap *heap) {
+    heap_send(heap);
+    visit_enter(&heap->visit);
+    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
+        heap_drain_class(heap, class);
+    do
+        heap_collect(heap);
+    while (heap->collecting);
+    heap_let_go_of_empty(heap);
+    visit_leave(&heap->visit);
 }
 
 static struct heap *heap_new(void) {
@@ -399,7 +366,7 @@ static struct heap *heap_new(void) {
     for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
         heap->top[class] = NOTHING;
     heap->next = heaps.all;
-    __atomic_store_n(&heaps.all, heap, __ATOMIC_RELEASE); /* pairs with heap_each */
+    __atomic_store_n(&heaps.all, heap, __ATOMIC_RELEASE); /* pairs with heap_after */
     return heap;
 }
 
@@ -434,12 +401,16 @@ void heap_drain_idle(void) {
     lock_release(&heaps.lock);
 }
 
+struct heap *heap_after(const struct heap *heap) {
+    return heap ? heap->next : __atomic_load_n(&heaps.all, __ATOMIC_ACQUIRE); /* pairs with heap_new */
+}
+
 void heap_configure(unsigned prewarm) {
     heaps.prewarm = prewarm;
 }
 
 void heap_each(void (*visit)(const struct heap *heap, void *data), void *data) {
-    for (const struct heap *heap = __atomic_load_n(&heaps.all, __ATOMIC_ACQUIRE); heap; heap = heap->next)
+    for (const struct heap *heap = heap_after(NULL); heap; heap = heap_after(heap))
         visit(heap, data);
 }
 

@@ -14,7 +14,8 @@
  *
  * P1  a magazine's sentinel is NULL, and all words from it to the top are blocks of its class
  * P2  a slab is in the bin of its fill, exactly if it has free bits
- * P3  only the heap's thread works on it; an idle heap is worked on under the heaps' lock
+ * P3  only the heap's thread works on its magazines, and on its slabs only inside `visit`; for an idle heap whoever
+ *     holds the heaps' lock stands in for the thread
  * P4  a heap that nobody uses has no block in a magazine or a spare
  * P5  heaps are never unmapped: a slab's owner can always be reached
  *
@@ -24,6 +25,7 @@
 #define HAKMEM_HEAP_H
 
 #include "remote.h"
+#include "visit.h"
 
 enum { HEAP_BINS = 4, HEAP_COUNTED_CLASSES = has(counters) ? SIZECLASS_COUNT : 1 };
 
@@ -35,7 +37,9 @@ struct heap_class {
     struct slab *bin[HEAP_BINS]; /* slabs with free bits, the fullest in bin 0 */
     uint8_t spare_count;         /* blocks in the spare, from its first word on */
     uint8_t fulls;               /* times in a row that the magazine was full, without a refill between */
-    uint8_t refill; /* blocks that the next refill brings: doubles, and halves when one is full */
+    uint8_t refill;   /* blocks that the next refill brings: doubles, and halves when one is full */
+    uint8_t sentinel; /* where the array's NULL stands: higher while the class drains, so that less is held */
+    uint32_t out;     /* blocks of the class's slabs that are in nobody's bits: in use or in a magazine */
 };
 
 struct heap {
@@ -45,7 +49,10 @@ struct heap {
     struct outbox *outbox; /* NULL until the thread first frees a block of another */
     uint64_t mallocs[HEAP_COUNTED_CLASSES], frees[HEAP_COUNTED_CLASSES]; /* box counters: exact */
     uint64_t larges, large_frees, remote_frees, refills, flushes;
+    struct visit visit;      /* taken by whoever works on the slabs: the thread, or a visitor */
     struct slab *collecting; /* taken from the inbox, not yet done */
+    struct slab *tidied;     /* the last one that a visitor looked at, and where it stood */
+    uint8_t tidied_class, tidied_bin;
     struct heap *next_idle, *next;
     struct heap_class class[SIZECLASS_COUNT];
     struct inbox inbox;
@@ -90,11 +97,44 @@ void heap_drain(struct heap *heap);
 /* Does that for idle heaps, too, so that what they hold can go home. */
 void heap_drain_idle(void);
 
+/* Works on the slabs of any heap, as a visitor: collects what others freed, lets empty slabs go, and gives the pages
+ * of free blocks home that have been at rest since the last call (or, `now`, all of them). Magazines are out of its
+ * reach. At most a bounded piece in one call. Returns whether there is more to do, or may be when asked again later.
+ * One thread at a time. */
+enum heap_tidied { HEAP_TIDY, HEAP_UNSETTLED, HEAP_MORE };
+enum heap_tidied heap_tidy(struct heap *heap, bool now);
+
+/* Every heap there ever was, newest first; NULL: the first one. */
+struct heap *heap_after(const struct heap *heap);
+
 /* Blocks that a first refill brings; told by lifecycle once. */
 void heap_configure(unsigned prewarm);
 
 /* Calls visit for every heap there ever was. The heaps go on working meanwhile: sums are snapshots. */
 void heap_each(void (*visit)(const struct heap *heap, void *data), void *data);
+
+/* ---- between the parts of the room; only inside `visit` ---- */
+
+enum { HEAP_NO_BIN = 0xff };
+
+void heap_file_anew(struct heap_class *class, struct slab *slab);
+void heap_unlink(struct heap_class *class, struct slab *slab);
+
+/* Puts the slab in the bin of its fill. */
+static ALWAYS_INLINE void heap_file(struct heap_class *class, struct slab *slab) {
+    if (UNLIKELY(slab->free < slab->bin_least || slab->free > slab->bin_most))
+        heap_file_anew(class, slab);
+}
+
+/* Deletes a slab of which nothing is in use. */
+void heap_let_go(struct heap_class *class, struct slab *slab);
+
+/* After blocks came back to a slab: files it, and lets it go if nothing of it is in use. One empty slab a
+ * class stays, so that a program that swings around an edge does not map and purge. */
+void heap_settle(struct heap_class *class, struct slab *slab);
+
+/* Takes a bounded number of slabs from the inbox; false when there was none. */
+bool heap_collect(struct heap *heap);
 
 /* Holds and releases the room's lock around fork. */
 void heap_lock(bool take);

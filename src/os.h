@@ -85,6 +85,13 @@ _Noreturn void os_exit(int status);
 void os_wait(_Atomic uint32_t *word, uint32_t expected);
 void os_wake(_Atomic uint32_t *word, unsigned waiters);
 
+/* os_wait for at most `ns` nanoseconds. */
+void os_wait_for(_Atomic uint32_t *word, uint32_t expected, uint64_t ns);
+
+/* Makes every running thread of the process pass a full memory barrier (membarrier(2), PRIVATE_EXPEDITED), so that the
+ * other side of a handshake needs none. False where the kernel or a filter refuses: then there was no barrier. */
+bool os_barrier_everywhere(void);
+
 /* True when the process runs with more rights than its user. */
 bool os_secure(void);
 

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <linux/membarrier.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -246,6 +247,26 @@ void os_wait(_Atomic uint32_t *word, uint32_t expected) {
     os_call(&error, SYS_futex, (long)word, FUTEX_WAIT_PRIVATE, expected, 0, 0, 0);
     if (error == ENOSYS || error == EPERM)
         os_call(&error, SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+}
+
+void os_wait_for(_Atomic uint32_t *word, uint32_t expected, uint64_t ns) {
+    int error;
+    struct timespec limit = {.tv_sec = (time_t)(ns / OS_NANOSECONDS), .tv_nsec = (long)(ns % OS_NANOSECONDS)};
+    os_call(&error, SYS_futex, (long)word, FUTEX_WAIT_PRIVATE, expected, (long)&limit, 0, 0);
+    if (error == ENOSYS || error == EPERM)
+        os_call(&error, SYS_nanosleep, (long)&limit, 0, 0, 0, 0, 0);
+}
+
+bool os_barrier_everywhere(void) {
+    /* Registered by the first who asks; asking twice does no harm. Relaxed: a flag that is seen late costs a call. */
+    static _Atomic bool registered;
+    int error;
+    if (!atomic_load_explicit(&registered, memory_order_relaxed)) {
+        if (os_call(&error, SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0) != 0)
+            return false;
+        atomic_store_explicit(&registered, true, memory_order_relaxed);
+    }
+    return os_call(&error, SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0) == 0;
 }
 
 void os_wake(_Atomic uint32_t *word, unsigned waiters) {

@@ -78,6 +78,11 @@ void remote_send(struct outbox *outbox) {
             remote_send_parcel(parcel);
 }
 
+void remote_unclaim(const struct slab_claim *claim) {
+    for (unsigned word = claim->first / 64; word <= (claim->first + claim->count - 1) / 64; word++)
+        remote_free_word(claim->slab, word, slab_claimed_bits(claim, word));
+}
+
 void remote_deliver(struct slab *slab) {
     struct inbox *inbox = __atomic_load_n(&slab->owner, __ATOMIC_ACQUIRE); /* pairs with slab_change_owner */
     struct slab *head = __atomic_load_n(&inbox->head, __ATOMIC_RELAXED);

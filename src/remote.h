@@ -51,6 +51,9 @@ void remote_send(struct outbox *outbox);
 /* Frees one block of somebody else's slab at once. Any thread. Misuse is told and changes nothing. */
 enum slab_verdict remote_free(struct slab *slab, const void *block);
 
+/* Puts back a claim (see slab) as if its blocks had been freed from elsewhere. Any thread. */
+void remote_unclaim(const struct slab_claim *claim);
+
 /* Hands the slab to the inbox of its owner (again). */
 void remote_deliver(struct slab *slab);
 

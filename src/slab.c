@@ -49,6 +49,7 @@ struct slab *slab_new(unsigned class, struct inbox *owner, uint32_t tag) {
     slab->home = run.home;
     slab->next = slab->previous = NULL;
     slab->summary = 0;
+    slab->changes = slab->seen_changes = slab->purged_changes = slab->purged_free = 0;
     slab->inverse = geometry->inverse;
     slab->blocks = geometry->blocks;
     slab->words = geometry->words;
@@ -105,6 +106,7 @@ unsigned slab_pop(struct slab *slab, void **end, unsigned count, bool fresh) {
     while (have < count && slab->summary)
         have += slab_pop_word(slab, bits_lowest(slab->summary), end - have, count - have);
     slab->free = (uint16_t)(slab->free - have);
+    slab->changes++;
     if (fresh && have < count) {
         size_t size = sizeclass_table[slab->class].size;
         unsigned left = slab_fresh(slab), more = left < count - have ? left : count - have;
@@ -144,6 +146,55 @@ enum slab_verdict slab_push(struct slab *slab, const void *block) {
     enum slab_verdict verdict;
     unsigned done = slab_push_run(slab, blocks, 1, &verdict);
     return done == 0 && verdict == SLAB_OK ? SLAB_INSIDE : verdict; /* not in this slab at all */
+}
+
+/* ---- pages inside ---- */
+
+/* The first block from `from` on whose bit is `set`; slab->blocks if there is none. */
+static unsigned slab_next(const struct slab *slab, unsigned from, bool set) {
+    for (unsigned word = from / 64; word < slab->words; word++) {
+        uint64_t bits = set ? slab->bits[word] : ~slab->bits[word];
+        if (word == from / 64)
+            bits &= ~0ULL << from % 64;
+        if (bits)
+            return word * 64 + bits_lowest(bits);
+    }
+    return slab->blocks;
+}
+
+unsigned char *slab_claimed_pages(const struct slab_claim *claim, size_t page, size_t *bytes) {
+    size_t size = sizeclass_table[claim->slab->class].size;
+    size_t from = align_up(claim->first * size, page),
+           to = align_down((claim->first + claim->count) * size, page);
+    *bytes = to > from ? to - from : 0;
+    return claim->slab->start + from;
+}
+
+uint64_t slab_claimed_bits(const struct slab_claim *claim, unsigned word) {
+    unsigned first = claim->first > word * 64 ? claim->first - word * 64 : 0,
+             end = claim->first + claim->count;
+    uint64_t below = end >= (word + 1) * 64 ? ~0ULL : end > word * 64 ? (1ULL << (end - word * 64)) - 1 : 0;
+    return first < 64 ? below & ~0ULL << first : 0;
+}
+
+bool slab_claim_pages(struct slab *slab, unsigned from, size_t page, struct slab_claim *claim) {
+    size_t bytes = 0;
+    claim->slab = slab;
+    for (; bytes == 0; from = claim->first + claim->count) {
+        claim->first = slab_next(slab, from, true);
+        if (claim->first >= slab->blocks)
+            return false;
+        claim->count = slab_next(slab, claim->first, false) - claim->first;
+        slab_claimed_pages(claim, page, &bytes);
+    }
+    for (unsigned word = claim->first / 64; word <= (claim->first + claim->count - 1) / 64; word++) {
+        uint64_t bits = slab->bits[word] & ~slab_claimed_bits(claim, word);
+        __atomic_store_n(&slab->bits[word], bits, __ATOMIC_RELAXED); /* read by remote's check for misuse */
+        if (bits == 0)
+            slab->summary &= ~(1ULL << word);
+    }
+    slab->free = (uint16_t)(slab->free - claim->count);
+    return true;
 }
 
 void slab_lock(bool take) {

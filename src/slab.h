@@ -33,11 +33,14 @@ struct slab {
     uint8_t class, words;
     uint8_t bin;                  /* which list of the heap it is in */
     uint16_t bin_least, bin_most; /* free blocks for which that is the right one */
+    uint16_t changes;             /* times that blocks were taken or put back: tells a slab that is at rest */
 
     /* Atomic; each pairs as remote.h says. */
     ALIGNED(64) struct inbox *owner;
     uint64_t remote_summary;
     struct slab *inbox_next;
+    /* A visitor's (see heap): how it found the slab last. */
+    uint16_t seen_changes, purged_changes, purged_free;
 
     ALIGNED(64) uint64_t bits[]; /* free words, then remote words */
 };
@@ -56,6 +59,22 @@ void slab_change_owner(struct slab *slab, struct inbox *owner, uint32_t tag);
 /* Takes up to `count` free blocks, lowest first, into end[-1], end[-2] and so on: the order in which a magazine hands
  * them out. Fresh ones only when `fresh`. Returns how many. */
 unsigned slab_pop(struct slab *slab, void **end, unsigned count, bool fresh);
+
+/* A run of free blocks that covers whole pages, taken out of its slab. */
+struct slab_claim {
+    struct slab *slab;
+    unsigned first, count; /* blocks */
+};
+
+/* Takes the next run of free blocks from block `from` on that covers at least one whole page of `page` bytes. False:
+ * there is none. */
+bool slab_claim_pages(struct slab *slab, unsigned from, size_t page, struct slab_claim *claim);
+
+/* The whole pages of a claim: their start; *bytes how many bytes. */
+unsigned char *slab_claimed_pages(const struct slab_claim *claim, size_t page, size_t *bytes);
+
+/* The bits of a claim in word `word`. */
+uint64_t slab_claimed_bits(const struct slab_claim *claim, unsigned word);
 
 /* Puts one block back. */
 enum slab_verdict slab_push(struct slab *slab, const void *block);
@@ -119,6 +138,7 @@ static ALWAYS_INLINE unsigned slab_push_run(struct slab *slab, void *const *bloc
     unsigned done = (unsigned)(block - blocks);
     slab->summary = summary;
     slab->free = (uint16_t)(slab->free + done);
+    slab->changes++;
     ASSERT(P1, slab->free <= slab->carved);
     size_t span = (size_t)sizeclass_table[slab->class].units << UNIT_SHIFT;
     *verdict = block < end && (uintptr_t)*block - start < span ? slab_why_not(slab, *block) : SLAB_OK;

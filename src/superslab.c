@@ -264,9 +264,12 @@ static void superslab_return_purged(struct superslab *home, uint64_t mask, bool 
     superslab_refile(home);
 }
 
+bool superslab_decommit(void *start, size_t bytes) {
+    return superslabs.decommit && os_advise(start, bytes, superslabs.decommit_lazily ? OS_FREE : OS_DONTNEED);
+}
+
 size_t superslab_purge(size_t keep, unsigned calls) {
     size_t purged = 0;
-    enum os_advice advice = superslabs.decommit_lazily ? OS_FREE : OS_DONTNEED;
     lock_take(&superslabs.lock);
     for (; superslabs.decommit && calls > 0 && superslabs.dirty_units * UNIT_SIZE > keep; calls--) {
         struct superslab *home = NULL;
@@ -276,7 +279,7 @@ size_t superslab_purge(size_t keep, unsigned calls) {
         unsigned char *start = home->start + (size_t)bits_lowest(mask) * UNIT_SIZE;
         size_t bytes = (size_t)bits_count(mask) * UNIT_SIZE;
         lock_release(&superslabs.lock);
-        bool advised = os_advise(start, bytes, advice); /* P4: claimed above */
+        bool advised = superslab_decommit(start, bytes); /* P4: claimed above */
         lock_take(&superslabs.lock);
         superslab_return_purged(home, mask, advised);
         if (advised)

@@ -59,6 +59,10 @@ size_t superslab_purge(size_t keep, unsigned calls);
  * bytes. */
 size_t superslab_unmap_free(void);
 
+/* Gives the pages of a range home that is in this room's units and in nobody's use; what stands there is lost. False
+ * when it was not done, because the option or the kernel is against it. */
+bool superslab_decommit(void *start, size_t bytes);
+
 size_t superslab_dirty_bytes(void);
 size_t superslab_mapped_bytes(void);
 size_t superslab_free_bytes(void);

@@ -1,0 +1,104 @@
+/* The visitor's half of heap: what can be given home while the heap's thread sleeps, or works on something else. */
+#include "heap.h"
+
+#include "os.h"
+
+enum {
+    TIDY_SLABS = 1024, /* slabs looked at in one visit */
+    TIDY_CLAIMS = 64,  /* runs of pages given home after one visit */
+    TIDY_COLLECT = 32  /* times the inbox is asked in one visit */
+};
+
+struct tidying {
+    struct heap *heap;
+    bool now;
+    size_t page;
+    unsigned looked, claims;
+    enum heap_tidied result;
+    struct slab_claim claim[TIDY_CLAIMS];
+};
+
+/* True when the slab is as it was at the last visit, and something in it is not home yet. Notes how it is. */
+static bool tidy_wants(struct tidying *tidying, struct slab *slab) {
+    bool rests = slab->seen_changes == slab->changes;
+    bool done = slab->purged_changes == slab->changes && slab->free <= slab->purged_free;
+    slab->seen_changes = slab->changes;
+    if (!rests && !done && tidying->result == HEAP_TIDY)
+        tidying->result = HEAP_UNSETTLED;
+    return (rests || tidying->now) && !done;
+}
+
+/* Claims all whole free pages of the slab; false when there is no place for more claims. */
+static bool tidy_claim(struct tidying *tidying, struct slab *slab) {
+    unsigned from = 0, free = slab->free;
+    while (tidying->claims < TIDY_CLAIMS) {
+        struct slab_claim *claim = &tidying->claim[tidying->claims];
+        if (!slab_claim_pages(slab, from, tidying->page, claim)) {
+            slab->purged_changes = slab->changes;
+            slab->purged_free = (uint16_t)free; /* what it will be when the claims are back */
+            return true;
+        }
+        from = claim->first + claim->count;
+        tidying->claims++;
+    }
+    return false;
+}
+
+/* Goes through a bin from where the last visit stopped. False: this visit has done its part. */
+static bool tidy_bin(struct tidying *tidying, unsigned class, unsigned bin) {
+    struct heap *heap = tidying->heap;
+    struct heap_class *mine = &heap->class[class];
+    struct slab *last = heap->tidied, *slab = mine->bin[bin];
+    if (last && last->bin == bin && last->class == class && last->owner == &heap->inbox)
+        slab = last->next;
+    heap->tidied = NULL;
+    for (struct slab *next; slab; slab = next) {
+        if (tidying->looked++ == TIDY_SLABS)
+            return false;
+        next = slab->next;
+        heap->tidied = slab;
+        if (!tidy_wants(tidying, slab))
+            continue;
+        if (slab_is_empty(slab) && !remote_is_on_its_way(slab)) {
+            heap->tidied = slab->previous;
+            heap_let_go(mine, slab);
+            continue;
+        }
+        bool all = tidy_claim(tidying, slab);
+        if (mine->empty == slab)
+            mine->empty = NULL;
+        heap_file(mine, slab);
+        if (!all)
+            return false;
+    }
+    heap->tidied = NULL;
+    return true;
+}
+
+static bool tidy_slabs(struct tidying *tidying) {
+    struct heap *heap = tidying->heap;
+    for (; heap->tidied_class < SIZECLASS_COUNT; heap->tidied_class++, heap->tidied_bin = 0)
+        for (; heap->tidied_bin < HEAP_BINS; heap->tidied_bin++)
+            if (!tidy_bin(tidying, heap->tidied_class, heap->tidied_bin))
+                return false;
+    heap->tidied_class = heap->tidied_bin = 0;
+    return true;
+}
+
+enum heap_tidied heap_tidy(struct heap *heap, bool now) {
+    struct tidying tidying = {.heap = heap, .now = now, .page = os_page_size()};
+    if (!visit_begin(&heap->visit))
+        return HEAP_UNSETTLED;
+    for (unsigned times = 0; times < TIDY_COLLECT && heap_collect(heap); times++)
+        ;
+    if (!tidy_slabs(&tidying))
+        tidying.result = HEAP_MORE;
+    visit_end(&heap->visit);
+    for (unsigned i = 0; i < tidying.claims; i++) {
+        size_t bytes;
+        unsigned char *pages = slab_claimed_pages(&tidying.claim[i], tidying.page, &bytes);
+        superslab_decommit(pages, bytes);
+        remote_unclaim(&tidying.claim[i]);
+    }
+    return tidying.claims && tidying.result == HEAP_TIDY ? HEAP_UNSETTLED : tidying.result;
+}

@@ -1,0 +1,58 @@
+/* visit: how one thread may work on what belongs to another, at no cost to the other.
+ *
+ * Owns a lock with a favourite. The owner of a thing (a heap's thread) takes and leaves it on slow paths with two plain
+ * stores and a load; a visitor, who comes seldom, pays for both with a barrier in every running thread. That is the
+ * asymmetric lock of Dice, Huang and Yang 2001 ("Asymmetric Dekker Synchronization"), on membarrier(2).
+ *
+ *     owner:    busy = 1; look at wanted; work; busy = 0
+ *     visitor:  wanted = 1; barrier everywhere; wait until busy is 0; work; wanted = 0, wake
+ *
+ * Either the owner's store to busy came before the barrier, and the visitor sees it; or its look at wanted comes after,
+ * and it sees that.
+ *
+ * P1  owner and visitor are never both inside
+ * P2  an owner waits for one visit at most as long as that visit takes; visits make no system calls but to wake
+ * P3  a visitor gives up when the owner does not leave in time: it may be descheduled
+ *
+ * One owner at a time, one visitor at a time: the caller sees to that. Where the kernel knows no membarrier, visits are
+ * always refused. Never allocates, takes no lock.
+ */
+#ifndef HAKMEM_VISIT_H
+#define HAKMEM_VISIT_H
+
+#include "base.h"
+#include "boxes.h"
+
+#include <stdatomic.h>
+
+struct visit {
+    _Atomic uint32_t busy;   /* the owner is inside */
+    _Atomic uint32_t wanted; /* a visitor is inside, or waits to be; futex of an owner that waits */
+};
+
+/* The slow half of visit_enter: waits until the visitor has gone. */
+void visit_wait(struct visit *visit);
+
+static inline void visit_enter(struct visit *visit) {
+    ASSERT(P1, atomic_load_explicit(&visit->busy, memory_order_relaxed) == 0);
+    /* In the check variant an exchange, which is a barrier of its own: ThreadSanitizer knows no membarrier. */
+    if (has(asserts))
+        atomic_exchange_explicit(&visit->busy, 1, memory_order_seq_cst);
+    else
+        atomic_store_explicit(&visit->busy, 1, memory_order_relaxed);
+    atomic_signal_fence(
+        memory_order_seq_cst); /* the compiler keeps the order; the visitor's barrier the rest */
+    /* Acquire: what the last visitor did; pairs with visit_end. */
+    if (UNLIKELY(atomic_load_explicit(&visit->wanted, memory_order_acquire)))
+        visit_wait(visit);
+}
+
+static inline void visit_leave(struct visit *visit) {
+    atomic_store_explicit(&visit->busy, 0, memory_order_release); /* pairs with visit_begin */
+}
+
+/* The visitor comes in; false: not now. */
+bool visit_begin(struct visit *visit);
+void visit_end(struct visit *visit);
+
+#endif
