@@ -1,9 +1,18 @@
 /* Unit tests of remote, on units that nobody may touch: a free reads and writes no block. */
+#include "slab.h"
+
+/* Counts the operations on shared words; the rooms' headers have theirs behind them. */
+static _Thread_local unsigned atomic_operations;
+#define __atomic_fetch_or(place, bits, order) (atomic_operations++, __atomic_fetch_or(place, bits, order))
 #include "../../src/remote.c"
+#undef __atomic_fetch_or
 
 #include "arena.h"
 #include "kernel.h"
+#include "large.h"
+#include "metadata.h"
 #include "pop.h"
+#include "random.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -12,15 +21,20 @@ enum { FREERS = 4 };
 
 static struct inbox inboxes[2];
 static unsigned reported[MISUSE_KINDS];
+static const void *reported_at; /* the last one */
 
 void misuse_report(enum misuse kind, const void *address) {
     assert_non_null(address);
     reported[kind]++;
+    reported_at = address;
 }
+
+static struct outbox outbox;
 
 static int setup(void **state) {
     memset(inboxes, 0, sizeof inboxes);
     memset(reported, 0, sizeof reported);
+    memset(&outbox, 0, sizeof outbox);
     return kernel_reset(state);
 }
 
@@ -205,6 +219,414 @@ static void remote_P2_while_the_owner_changes(void **state) {
     assert_int_equal(reported[MISUSE_DOUBLE_FREE], 0);
 }
 
+/* ---- outboxes ---- */
+
+static size_t size_of(const struct slab *slab) {
+    return sizeclass_table[slab->class].size;
+}
+
+static unsigned char *block_of(const struct slab *slab, unsigned number) {
+    return slab->start + number * size_of(slab);
+}
+
+/* Holds the block back as a heap does; sends when the outbox is full. */
+static void post(const struct slab *slab, void *block) {
+    if (remote_post(&outbox, block, size_of(slab)))
+        remote_send(&outbox);
+}
+
+static void check_no_report(void) {
+    assert_int_equal(reported[MISUSE_DOUBLE_FREE] + reported[MISUSE_INSIDE] + reported[MISUSE_FOREIGN], 0);
+}
+
+static void check_only_report(enum misuse kind, const void *address) {
+    assert_int_equal(reported[kind], 1);
+    assert_ptr_equal(reported_at, address);
+    reported[kind] = 0;
+    check_no_report();
+}
+
+static void put_back_others(struct slab *slab) {
+    for (unsigned number = 0; number < slab->blocks; number++)
+        if (!(slab->bits[number / 64] >> number % 64 & 1))
+            assert_int_equal(slab_push(slab, block_of(slab, number)), SLAB_OK);
+    slab_delete(slab);
+}
+
+/* Slabs of few blocks lie side by side in memory: the numbers of a word go on where the next slab begins. */
+static void remote_sends_blocks_of_neighbours_to_their_own_slabs(void **state) {
+    (void)state;
+    for (unsigned class = SIZECLASS_COUNT - 1; class >= 40; class --) {
+        struct slab *slabs[3];
+        void *blocks[3][64];
+        for (int i = 0; i < 3; i++)
+            slabs[i] = new_full_slab(class, blocks[i]);
+        assert_ptr_equal(slabs[1]->start, slabs[0]->start + sizeclass_table[class].units * UNIT_SIZE);
+        static const unsigned orders[][3] = {{0, 1, 2}, {2, 1, 0}, {1, 2, 0}};
+        for (unsigned order = 0; order < ARRAY_LENGTH(orders); order++) {
+            for (unsigned i = 0; i < 3; i++)
+                for (unsigned block = 0; block < slabs[0]->blocks; block++)
+                    remote_post(&outbox, blocks[orders[order][i]][block], size_of(slabs[0]));
+            remote_send(&outbox);
+            check_no_report();
+            assert_int_equal(collect(&inboxes[0]), 3);
+            for (unsigned i = 0; i < 3; i++) {
+                assert_int_equal(slabs[i]->free, slabs[i]->blocks);
+                assert_int_equal(pop_ascending(slabs[i], blocks[i], 64, false), slabs[i]->blocks);
+            }
+        }
+        for (int i = 0; i < 3; i++)
+            put_back_others(slabs[i]);
+    }
+    check_no_report();
+    assert_int_equal(arena.in_use, 0);
+}
+
+enum { RANDOM_SLABS = 12, RANDOM_BLOCKS = 20000 };
+
+struct mixture {
+    struct slab *slabs[RANDOM_SLABS];
+    unsigned count;
+    void *blocks[RANDOM_BLOCKS];
+};
+
+/* Slabs of random classes, and their blocks in an order that is partly theirs, partly none. */
+static void make_mixture(struct mixture *mixture, uint64_t *seed) {
+    mixture->count = 0;
+    for (int i = 0; i < RANDOM_SLABS; i++) {
+        unsigned class = 4 + random_below(seed, SIZECLASS_COUNT - 4);
+        mixture->slabs[i] = new_full_slab(class, &mixture->blocks[mixture->count]);
+        mixture->count += mixture->slabs[i]->blocks;
+        assert_true(mixture->count <= RANDOM_BLOCKS);
+    }
+    for (unsigned swaps = random_below(seed, 2 * mixture->count); swaps > 0; swaps--) {
+        unsigned a = random_below(seed, mixture->count), b = random_below(seed, mixture->count);
+        void *block = mixture->blocks[a];
+        mixture->blocks[a] = mixture->blocks[b];
+        mixture->blocks[b] = block;
+    }
+}
+
+static void remote_P2_random_outboxes_come_home_once(void **state) {
+    (void)state;
+    static struct mixture mixture;
+    for (uint64_t round = 1, seed = 1; round <= 40; round++) {
+        make_mixture(&mixture, &seed);
+        for (unsigned i = 0; i < mixture.count; i++) {
+            struct slab *slab = pagemap_record(mixture.blocks[i]);
+            post(slab, mixture.blocks[i]);
+            if (random_below(&seed, 100) == 0)
+                remote_send(&outbox);
+            if (random_below(&seed, 200) == 0)
+                collect(&inboxes[0]);
+        }
+        remote_send(&outbox);
+        collect(&inboxes[0]);
+        check_no_report();
+        for (int i = 0; i < RANDOM_SLABS; i++) {
+            assert_true(slab_is_empty(mixture.slabs[i]));
+            assert_int_equal(mixture.slabs[i]->free, mixture.slabs[i]->blocks);
+            slab_delete(mixture.slabs[i]);
+        }
+        assert_int_equal(arena.in_use, 0);
+    }
+}
+
+static void remote_P4_an_outbox_is_bounded(void **state) {
+    (void)state;
+    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
+        size_t size = sizeclass_table[class].size, posted = 0, bytes = 0;
+        bool full;
+        memset(&outbox, 0, sizeof outbox);
+        do {
+            full = remote_post(&outbox, &posted, size);
+            posted++;
+            bytes += size;
+            assert_true(outbox.count <= OUTBOX_BLOCKS);
+            assert_int_equal(full, posted == OUTBOX_BLOCKS || bytes >= OUTBOX_BYTES);
+        } while (!full);
+        assert_true(bytes < OUTBOX_BYTES + size);
+    }
+    /* Any mixture, too: neither count nor bytes are exceeded before the outbox says that it is full. */
+    uint64_t seed = 5;
+    for (int round = 0; round < 200; round++) {
+        size_t bytes = 0;
+        unsigned largest = 1 + random_below(&seed, SIZECLASS_COUNT), size;
+        memset(&outbox, 0, sizeof outbox);
+        do {
+            assert_true(outbox.count < OUTBOX_BLOCKS && bytes < OUTBOX_BYTES);
+            size = sizeclass_table[random_below(&seed, largest)].size;
+            bytes += size;
+        } while (!remote_post(&outbox, &seed, size));
+        assert_true(bytes < OUTBOX_BYTES + size);
+    }
+}
+
+static void remote_sends_nothing_from_an_empty_outbox(void **state) {
+    (void)state;
+    void *blocks[64];
+    struct slab *slab = new_full_slab(40, blocks);
+    remote_send(&outbox);
+    assert_null(inboxes[0].head);
+    post(slab, blocks[3]);
+    assert_null(inboxes[0].head); /* held back */
+    assert_false(remote_is_waiting(slab, 3));
+    remote_send(&outbox);
+    assert_true(remote_is_waiting(slab, 3));
+    remote_send(&outbox);
+    assert_int_equal(collect(&inboxes[0]), 1);
+    assert_int_equal(slab->free, 1);
+    check_no_report();
+    put_back_others(slab);
+    assert_int_equal(arena.in_use, 0);
+}
+
+/* A block that is twice in an outbox: next to itself, in another run, and after its parcel had to leave. */
+static void remote_reports_what_is_twice_in_an_outbox(void **state) {
+    (void)state;
+    static void *blocks[4096];
+    static const unsigned between[] = {0, 1, 63, 64, 200};
+    struct slab *slab = new_full_slab(0, blocks);
+    for (unsigned i = 0; i < ARRAY_LENGTH(between); i++) {
+        for (unsigned apart = 1; apart <= 65; apart += 32) {
+            unsigned victim = between[i] * 5 % 7;
+            remote_post(&outbox, blocks[victim], 16);
+            for (unsigned other = 0; other < between[i]; other++)
+                remote_post(&outbox, blocks[10 + other * apart % 4000], 16);
+            remote_post(&outbox, blocks[victim], 16);
+            remote_send(&outbox);
+            assert_int_equal(collect(&inboxes[0]), 1);
+            check_only_report(MISUSE_DOUBLE_FREE, blocks[victim]);
+            assert_int_equal(slab->free, between[i] + 1);
+            void *again[256];
+            assert_int_equal(pop_ascending(slab, again, 256, false), between[i] + 1);
+        }
+    }
+    put_back_others(slab);
+    assert_int_equal(arena.in_use, 0);
+}
+
+/* Sent once already, collected or not. */
+static void remote_reports_what_was_sent_before(void **state) {
+    (void)state;
+    void *blocks[64];
+    struct slab *slab = new_full_slab(40, blocks);
+    post(slab, blocks[1]);
+    remote_send(&outbox);
+    for (int collected = 0; collected < 2; collected++) {
+        for (unsigned i = 0; i < 3; i++) /* one good, one bad, one good */
+            post(slab, blocks[i == 1 ? 1 : 2 + i + 3 * (unsigned)collected]);
+        remote_send(&outbox);
+        check_only_report(MISUSE_DOUBLE_FREE, blocks[1]);
+        assert_int_equal(collect(&inboxes[0]), 1);
+        assert_int_equal(slab->free, collected ? 5 : 3);
+    }
+    put_back_others(slab);
+    assert_int_equal(arena.in_use, 0);
+}
+
+static void remote_reports_what_is_inside_a_block(void **state) {
+    (void)state;
+    static void *blocks[512];
+    struct slab *slab = new_full_slab(7, blocks);
+    unsigned char *wrong[] = {slab->start + 8, slab->start + 5 * 128 + 1, slab->start + 6 * 128 - 16};
+    for (unsigned i = 0; i < ARRAY_LENGTH(wrong); i++) {
+        for (unsigned place = 0; place < 3; place++) { /* first, between, last */
+            for (unsigned j = 0; j < 3; j++)
+                post(slab, j == place ? (void *)wrong[i] : blocks[100 + j]);
+            remote_send(&outbox);
+            check_only_report(MISUSE_INSIDE, wrong[i]);
+            assert_int_equal(collect(&inboxes[0]), 1);
+            assert_int_equal(slab->free, 2);
+            void *again[2];
+            assert_int_equal(pop_ascending(slab, again, 2, false), 2);
+        }
+    }
+    /* Behind the last block of a slab whose units are no multiple of its block size. */
+    put_back_others(slab);
+    slab = new_full_slab(9, blocks);
+    post(slab, block_of(slab, slab->blocks));
+    post(slab, blocks[0]);
+    remote_send(&outbox);
+    check_only_report(MISUSE_INSIDE, block_of(slab, slab->blocks));
+    assert_int_equal(collect(&inboxes[0]), 1);
+    assert_int_equal(slab->free, 1);
+    put_back_others(slab);
+    assert_int_equal(arena.in_use, 0);
+}
+
+/* Blocks that somebody else freed as well, so that their slab went home while they were held back. */
+static void remote_reports_blocks_whose_slab_is_gone(void **state) {
+    (void)state;
+    void *gone_blocks[64], *blocks[64];
+    struct slab *gone = new_full_slab(40, gone_blocks), *slab = new_full_slab(41, blocks);
+    post(slab, blocks[0]);
+    post(gone, gone_blocks[5]);
+    post(slab, blocks[1]);
+    put_back_others(gone);
+    remote_send(&outbox);
+    check_only_report(MISUSE_DOUBLE_FREE, gone_blocks[5]);
+    assert_int_equal(collect(&inboxes[0]), 1);
+    assert_int_equal(slab->free, 2);
+    put_back_others(slab);
+    assert_int_equal(arena.in_use, 0);
+}
+
+/* The same, and a large block has come to lie there: its record is no slab. */
+static void remote_reports_blocks_where_a_large_one_is_now(void **state) {
+    (void)state;
+    void *blocks[64];
+    struct slab *slab = new_full_slab(71, blocks);
+    unsigned char *start = slab->start;
+    struct large *large = metadata_new(sizeof(struct large)), before;
+    post(slab, blocks[0]);
+    post(slab, blocks[1]);
+    put_back_others(slab);
+    *large = before = (struct large){.start = start, .bytes = UNIT_SIZE, .home = &arena.home};
+    pagemap_set(start, 1, PAGEMAP_RUN, large);
+    pagemap_set(start + UNIT_SIZE, 1, PAGEMAP_RUN_INSIDE, NULL);
+    remote_send(&outbox);
+    assert_int_equal(reported[MISUSE_INSIDE] + reported[MISUSE_DOUBLE_FREE], 2);
+    assert_memory_equal(large, &before, sizeof before);
+    assert_null(inboxes[0].head);
+    pagemap_set(start, 2, PAGEMAP_NONE, NULL);
+}
+
+/* At most one operation for a word and one for the summary, and the slab is delivered once. */
+static void remote_neighbours_cost_one_operation(void **state) {
+    (void)state;
+    static void *blocks[4096];
+    struct slab *slab = new_full_slab(0, blocks);
+    for (unsigned word = 0; word < 4; word++) {
+        for (unsigned i = 0; i < 64; i++)
+            post(slab, blocks[word * 64 + i]);
+        unsigned before = atomic_operations;
+        remote_send(&outbox);
+        assert_int_equal(atomic_operations - before, 2);
+        assert_ptr_equal(inboxes[0].head, slab);
+        assert_null(slab->inbox_next);
+    }
+    assert_int_equal(collect(&inboxes[0]), 1);
+    /* In any order, and with nothing else in between: a parcel for every word. */
+    uint64_t seed = 9;
+    for (unsigned i = 0; i < OUTBOX_BLOCKS; i++) {
+        unsigned other = random_below(&seed, i + 1);
+        void *block = blocks[i];
+        blocks[i] = blocks[other];
+        blocks[other] = block;
+    }
+    pop_ascending(slab, (void *[256]){NULL}, 256, false);
+    unsigned before = atomic_operations;
+    for (unsigned i = 0; i < OUTBOX_BLOCKS; i++)
+        post(slab, blocks[i]);
+    assert_int_equal(outbox.count, 0);
+    assert_int_equal(atomic_operations - before, 2 * OUTBOX_BLOCKS / 64);
+    assert_int_equal(collect(&inboxes[0]), 1);
+    assert_int_equal(slab->free, OUTBOX_BLOCKS);
+    put_back_others(slab);
+    assert_int_equal(arena.in_use, 0);
+}
+
+/* A slab of the smallest blocks has more words than a sender keeps open: some share a place. */
+static void remote_words_that_share_a_place_are_kept_apart(void **state) {
+    (void)state;
+    static void *blocks[4096];
+    struct slab *slab = new_full_slab(0, blocks);
+    for (unsigned stride = 1; stride < slab->words; stride++) {
+        for (unsigned word = 0; word < slab->words; word += stride)
+            for (unsigned i = 0; i < 2; i++)
+                post(slab, blocks[word * 64 + word % 32 * 2 + i]);
+        remote_send(&outbox);
+        assert_int_equal(collect(&inboxes[0]), 1);
+        check_no_report();
+        for (unsigned word = 0; word < slab->words; word++)
+            assert_int_equal(slab->bits[word], word % stride ? 0 : 3ULL << word % 32 * 2);
+        void *again[128];
+        pop_ascending(slab, again, 128, false);
+    }
+    put_back_others(slab);
+    assert_int_equal(arena.in_use, 0);
+}
+
+/* However the blocks lie: no more than two operations a block. */
+static void remote_strangers_cost_two_operations(void **state) {
+    (void)state;
+    static struct mixture mixture;
+    uint64_t seed = 21;
+    make_mixture(&mixture, &seed);
+    unsigned before = atomic_operations;
+    for (unsigned i = 0; i < mixture.count; i++)
+        post(pagemap_record(mixture.blocks[i]), mixture.blocks[i]);
+    remote_send(&outbox);
+    assert_true(atomic_operations - before <= 2 * mixture.count);
+    collect(&inboxes[0]);
+    for (int i = 0; i < RANDOM_SLABS; i++)
+        put_back_others(mixture.slabs[i]);
+    assert_int_equal(arena.in_use, 0);
+}
+
+/* Held back while its slab moves on, also to the heap of the thread that freed it. */
+static void remote_outbox_outlives_an_adoption(void **state) {
+    (void)state;
+    void *blocks[64];
+    struct slab *slab = new_full_slab(40, blocks);
+    post(slab, blocks[0]);
+    post(slab, blocks[1]);
+    slab_change_owner(slab, &inboxes[1], 0x200 | 40);
+    assert_int_equal(slab_push(slab, blocks[2]), SLAB_OK);
+    remote_send(&outbox);
+    assert_null(inboxes[0].head);
+    assert_int_equal(collect(&inboxes[1]), 1);
+    assert_int_equal(slab->free, 3);
+    check_no_report();
+    put_back_others(slab);
+    assert_int_equal(arena.in_use, 0);
+}
+
+static struct {
+    struct slab *slabs[FREERS];
+    void *blocks[FREERS][4096];
+    unsigned working;
+} crowd;
+
+/* Every thread frees a share of every slab, in runs of its own length. */
+static void *send_a_share(void *number) {
+    struct outbox mine = {.count = 0};
+    size_t own = (size_t)number, run = 1 + 21 * own;
+    for (size_t slab = 0; slab < FREERS; slab++)
+        for (size_t i = 0; i < crowd.slabs[slab]->blocks; i++)
+            if ((i / 8 + slab) % FREERS == own &&
+                (remote_post(&mine, crowd.blocks[slab][i], 16) || mine.count >= run))
+                remote_send(&mine);
+    remote_send(&mine);
+    __atomic_fetch_sub(&crowd.working, 1, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+static void remote_P2_outboxes_of_many_threads(void **state) {
+    (void)state;
+    for (int round = 0; round < 20; round++) {
+        pthread_t threads[FREERS];
+        for (int i = 0; i < FREERS; i++)
+            crowd.slabs[i] = new_full_slab(0, crowd.blocks[i]);
+        crowd.working = FREERS;
+        for (size_t i = 0; i < FREERS; i++)
+            assert_int_equal(pthread_create(&threads[i], NULL, send_a_share, (void *)i), 0);
+        while (__atomic_load_n(&crowd.working, __ATOMIC_ACQUIRE) > 0)
+            collect(&inboxes[0]);
+        for (size_t i = 0; i < FREERS; i++)
+            assert_int_equal(pthread_join(threads[i], NULL), 0);
+        collect(&inboxes[0]);
+        check_no_report();
+        for (int i = 0; i < FREERS; i++) {
+            assert_int_equal(crowd.slabs[i]->free, crowd.slabs[i]->blocks);
+            assert_int_equal(crowd.slabs[i]->remote_summary, 0);
+            slab_delete(crowd.slabs[i]);
+        }
+        assert_int_equal(arena.in_use, 0);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(remote_P1_blocks_of_one_slab_travel_together, setup),
@@ -214,6 +636,20 @@ int main(void) {
         cmocka_unit_test_setup(remote_misuse_changes_nothing, setup),
         cmocka_unit_test_setup(remote_P2_P3_each_bit_is_collected_once, setup),
         cmocka_unit_test_setup(remote_P2_while_the_owner_changes, setup),
+        cmocka_unit_test_setup(remote_sends_blocks_of_neighbours_to_their_own_slabs, setup),
+        cmocka_unit_test_setup(remote_P2_random_outboxes_come_home_once, setup),
+        cmocka_unit_test_setup(remote_P4_an_outbox_is_bounded, setup),
+        cmocka_unit_test_setup(remote_sends_nothing_from_an_empty_outbox, setup),
+        cmocka_unit_test_setup(remote_reports_what_is_twice_in_an_outbox, setup),
+        cmocka_unit_test_setup(remote_reports_what_was_sent_before, setup),
+        cmocka_unit_test_setup(remote_reports_what_is_inside_a_block, setup),
+        cmocka_unit_test_setup(remote_reports_blocks_whose_slab_is_gone, setup),
+        cmocka_unit_test_setup(remote_reports_blocks_where_a_large_one_is_now, setup),
+        cmocka_unit_test_setup(remote_neighbours_cost_one_operation, setup),
+        cmocka_unit_test_setup(remote_words_that_share_a_place_are_kept_apart, setup),
+        cmocka_unit_test_setup(remote_strangers_cost_two_operations, setup),
+        cmocka_unit_test_setup(remote_outbox_outlives_an_adoption, setup),
+        cmocka_unit_test_setup(remote_P2_outboxes_of_many_threads, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
