@@ -2,6 +2,7 @@
 #include "sizeclass.c"
 
 #include "os_linux.c"
+#include "os_place.c"
 
 #include "lock.c"
 #include "log.c"

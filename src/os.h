@@ -9,8 +9,12 @@
  * P3  os_map_aligned returns an aligned address and keeps no spare mapping, or returns NULL.
  * P4  a refusal for good (ENOSYS, EPERM) of one kind of advice is remembered: it is not asked for again.
  * P5  when the process runs with more rights than its user (setuid), os_getenv sees nothing.
+ * P6  advice is given only on memory that this room mapped and has not unmapped (asserted in the check variant).
+ * P7  nothing here changes what holds for the whole process: huge pages are asked for by madvise, a prctl only
+ *     names our own mappings, and not any more once that was refused.
  *
- * Called by metadata, superslab, large, purge, stats, log, lock, options. Never reads an option: it is
+ * os_linux.c makes the calls; os_place.c asks what the place allows: the cgroup, CPUs, mappings.
+ * Called by metadata, superslab, large, limits, stats, log, lock, options. Never reads an option: it is
  * told.
  */
 #ifndef HAKMEM_OS_H
@@ -22,6 +26,8 @@
 #include <stdint.h>
 
 enum os_advice { OS_DONTNEED, OS_FREE, OS_HUGE, OS_COLLAPSE };
+enum os_use { OS_SLABS, OS_LARGE, OS_RECORDS }; /* what a mapping is for, as its name says */
+enum os_kind { OS_MAP, OS_UNMAP, OS_REMAP, OS_ADVISE, OS_KINDS };
 
 /* Relaxed counters, exact: one addition per system call. Failed calls are counted in both columns. */
 struct os_counts {
@@ -40,9 +46,21 @@ struct os_counts {
     _Atomic uint64_t huge_failed;     /* ... that was refused */
     _Atomic uint64_t decommit;        /* ranges given back by OS_DONTNEED or OS_FREE */
     _Atomic uint64_t mapped_bytes;    /* bytes mapped through this room now */
+    _Atomic uint64_t bytes[OS_KINDS]; /* that successful calls of each kind were for */
+    _Atomic uint64_t ns[OS_KINDS];    /* spent in calls of each kind; 0 unless os_configure wants it */
+    _Atomic uint64_t name;            /* prctl calls: mappings that were to get a name */
+    _Atomic uint64_t wait;            /* futex calls: locks that a thread had to sleep for */
+    _Atomic uint64_t wake;            /* ... and somebody to wake */
+    _Atomic uint64_t file;            /* files of /proc and /sys that were opened */
 };
 
 extern struct os_counts os_counts;
+
+/* How many CPUs the process may use; 0 until os_cpu_count was asked. Relaxed: a guess of how long to spin. */
+extern _Atomic unsigned os_cpus;
+
+/* Whether mappings get names, and whether calls for memory are timed. Told once, before there are threads. */
+void os_configure(bool names, bool timed);
 
 /* Private, readable and writable, zeroed; the hint is only a wish. NULL when the system refuses. */
 void *os_map(size_t bytes, void *hint);
@@ -61,6 +79,10 @@ void *os_remap_to(void *address, size_t old_bytes, size_t new_bytes, void *targe
 
 /* The range must be one that we mapped. OS_FREE becomes OS_DONTNEED on kernels that do not know it. */
 bool os_advise(void *address, size_t bytes, enum os_advice advice);
+
+/* Gives a whole mapping of os_map its name in /proc/PID/maps. The first one of the process waits for the second, so
+ * that a program which needs only one makes no call for it. */
+void os_name(void *address, size_t bytes, enum os_use use);
 
 size_t os_page_size(void);
 
@@ -100,6 +122,34 @@ const char *os_getenv(const char *name);
 
 /* The i-th "NAME=value" of the environment, NULL after the last. */
 const char *os_environment(size_t i);
+
+/* The beginning of a file, as a string; returns its length, 0 when it cannot be read. */
+size_t os_read_file(const char *path, char *text, size_t bytes);
+
+/* CPUs that the scheduler lets this thread use, 1 when it does not say. */
+unsigned os_affinity(void);
+
+/* ... and that the cgroup's cpu.max pays for: the smaller of the two, at least 1. Asked once, then remembered. */
+unsigned os_cpu_count(void);
+
+#define OS_NO_LIMIT UINT64_MAX
+
+/* The least value of a file ("memory.max", "cpu.max": quota / period, rounded up) over the process's own cgroup v2
+ * and its parents. OS_NO_LIMIT when none sets one, or there is only cgroup v1. */
+uint64_t os_cgroup_least(const char *file);
+
+/* The path of a file of the process's own cgroup v2; false when there is none or the path is too long. */
+bool os_cgroup_path(const char *file, char *path, size_t bytes);
+
+/* Mappings that the process has, counted in /proc/self/maps, and may have; 0 where /proc does not say. */
+size_t os_mappings(void);
+size_t os_mappings_allowed(void);
+
+/* Opens a pressure file and asks to be woken (POLLPRI) as `trigger` says. A descriptor, -1 when refused. */
+int os_open_trigger(const char *path, const char *trigger);
+
+/* True while the descriptor is still the file of that path: a program may have closed it and opened its own. */
+bool os_is_file(int fd, const char *path);
 
 struct os_usage {
     uint64_t peak_rss_bytes;

@@ -3,6 +3,7 @@
  * Memory calls go through syscall(); the environment is walked where libc has it, or, when we are called
  * before libc has been initialised, where the kernel put it. */
 #include "base.h"
+#include "boxes.h"
 #include "os.h"
 
 #include <errno.h>
@@ -12,6 +13,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -22,12 +24,25 @@
 #define MADV_COLLAPSE 25
 #endif
 
+#ifndef PR_SET_VMA
+#define PR_SET_VMA 0x53564d41
+#define PR_SET_VMA_ANON_NAME 0
+#endif
+
 #define OS_NANOSECONDS 1000000000u
+#define OS_NO_NAMES UINT32_MAX
 #define OS_KEPT_LOWEST 100 /* out of the way of programs that count on low numbers */
 
 struct os_counts os_counts;
+_Atomic unsigned os_cpus;
 
 static struct {
+    bool names, timed;
+    _Atomic uint32_t named; /* mappings that asked for a name; NO_NAMES after a refusal */
+    _Atomic uintptr_t
+        first; /* the mapping that waits for its name, while it is not unmapped, its length and use */
+    size_t first_bytes;
+    enum os_use first_use;
     _Atomic uint32_t refused; /* bit per advice that the kernel refuses for good */
     _Atomic uint64_t random;  /* state of the generator that stands in for getrandom */
     int kept_fd;              /* a duplicate of standard error, 0 if none; and the file that it meant then */
@@ -42,8 +57,50 @@ static void os_count(_Atomic uint64_t *counter) {
     atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }
 
+static void os_add(_Atomic uint64_t *counter, uint64_t more) {
+    atomic_fetch_add_explicit(counter, more, memory_order_relaxed);
+}
+
 static void os_count_mapped(size_t more, size_t less) {
-    atomic_fetch_add_explicit(&os_counts.mapped_bytes, (uint64_t)more - less, memory_order_relaxed);
+    os_add(&os_counts.mapped_bytes, (uint64_t)more - less);
+}
+
+/* P6: which units below the end of the window we have mapped whole, a bit each; only where it is asserted. Relaxed:
+ * who advises on a range was handed it by who mapped it. Mappings above the window are not looked at. */
+enum { OS_UNIT_SHIFT = 16, OS_OWNED_WORDS = has(asserts) ? 1 << 15 : 1 };
+static _Atomic uint64_t os_owned[OS_OWNED_WORDS];
+
+static bool os_in_window(uintptr_t start, size_t bytes) {
+    uintptr_t end = (uintptr_t)OS_OWNED_WORDS * 64 << OS_UNIT_SHIFT;
+    return start < end && bytes < end - start;
+}
+
+static void os_own(uintptr_t start, size_t bytes, bool ours) {
+    if (!has(asserts) || !os_in_window(start, bytes))
+        return;
+    uintptr_t last = (start + bytes) >> OS_UNIT_SHIFT;
+    for (uintptr_t unit = align_up(start, (size_t)1 << OS_UNIT_SHIFT) >> OS_UNIT_SHIFT; unit < last; unit++) {
+        uint64_t bit = 1ULL << unit % 64;
+        if (ours)
+            atomic_fetch_or_explicit(&os_owned[unit / 64], bit, memory_order_relaxed);
+        else
+            atomic_fetch_and_explicit(&os_owned[unit / 64], ~bit, memory_order_relaxed);
+    }
+}
+
+UNUSED static bool os_owns(uintptr_t start, size_t bytes) {
+    if (!os_in_window(start, bytes))
+        return true;
+    uintptr_t last = (start + bytes - 1) >> OS_UNIT_SHIFT;
+    for (uintptr_t unit = start >> OS_UNIT_SHIFT; unit <= last; unit++)
+        if (!(atomic_load_explicit(&os_owned[unit / 64], memory_order_relaxed) >> unit % 64 & 1))
+            return false;
+    return true;
+}
+
+void os_configure(bool names, bool timed) {
+    os_state.names = names;
+    os_state.timed = timed;
 }
 
 /* One system call; its error number goes to *error and errno stays as it was. */
@@ -55,24 +112,47 @@ static long os_call(int *error, long number, long a, long b, long c, long d, lon
     return result;
 }
 
+/* The mapping that waits for its name loses it when anything of it goes. */
+static void os_forget_first(const void *address, size_t bytes) {
+    uintptr_t first = atomic_load_explicit(&os_state.first, memory_order_relaxed);
+    if (first != 0 && first - (uintptr_t)address < bytes)
+        atomic_store_explicit(&os_state.first, 0, memory_order_relaxed);
+}
+
+/* A call for memory: counted in bytes and, if wanted, in time. */
+static long os_memory_call(enum os_kind kind, size_t bytes, int *error, long number, long a, long b, long c,
+                           long d, long e, long f) {
+    uint64_t begun = os_state.timed ? os_now_ns() : 0;
+    long result = os_call(error, number, a, b, c, d, e, f);
+    if (os_state.timed)
+        os_add(&os_counts.ns[kind], os_now_ns() - begun);
+    if (*error == 0)
+        os_add(&os_counts.bytes[kind], bytes);
+    return result;
+}
+
 void *os_map(size_t bytes, void *hint) {
     int error;
-    long address = os_call(&error, SYS_mmap, (long)hint, (long)bytes, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    long address = os_memory_call(OS_MAP, bytes, &error, SYS_mmap, (long)hint, (long)bytes,
+                                  PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     os_count(&os_counts.map);
     if (error != 0) {
         os_count(&os_counts.map_failed);
         return NULL;
     }
     os_count_mapped(bytes, 0);
+    os_own((uintptr_t)address, bytes, true);
     return (void *)address;
 }
 
 bool os_unmap(void *address, size_t bytes) {
     int error;
-    os_call(&error, SYS_munmap, (long)address, (long)bytes, 0, 0, 0, 0);
+    os_forget_first(address, bytes);
+    os_own((uintptr_t)address, bytes, false); /* before others may get the addresses */
+    os_memory_call(OS_UNMAP, bytes, &error, SYS_munmap, (long)address, (long)bytes, 0, 0, 0, 0);
     os_count(&os_counts.unmap);
     if (error != 0) {
+        os_own((uintptr_t)address, bytes, true);
         os_count(&os_counts.unmap_failed);
         return false;
     }
@@ -111,13 +191,17 @@ void *os_map_aligned(size_t bytes, size_t alignment, void *hint) {
 static void *os_remap_call(void *address, size_t old_bytes, size_t new_bytes, int flags, void *target,
                            size_t replaced) {
     int error;
-    long result =
-        os_call(&error, SYS_mremap, (long)address, (long)old_bytes, (long)new_bytes, flags, (long)target, 0);
+    os_forget_first(address, old_bytes);
+    os_own((uintptr_t)address, old_bytes, false);
+    long result = os_memory_call(OS_REMAP, new_bytes, &error, SYS_mremap, (long)address, (long)old_bytes,
+                                 (long)new_bytes, flags, (long)target, 0);
     os_count(&os_counts.remap);
     if (error != 0) {
+        os_own((uintptr_t)address, old_bytes, true);
         os_count(&os_counts.remap_failed);
         return NULL;
     }
+    os_own((uintptr_t)result, new_bytes, true);
     os_count_mapped(new_bytes, old_bytes + replaced);
     return (void *)result;
 }
@@ -133,7 +217,8 @@ void *os_remap_to(void *address, size_t old_bytes, size_t new_bytes, void *targe
 /* One madvise; returns its error number. */
 static int os_madvise(void *address, size_t bytes, int advice) {
     int error;
-    os_call(&error, SYS_madvise, (long)address, (long)bytes, advice, 0, 0, 0);
+    ASSERT(P6, os_owns((uintptr_t)address, bytes));
+    os_memory_call(OS_ADVISE, bytes, &error, SYS_madvise, (long)address, (long)bytes, advice, 0, 0, 0);
     os_count(&os_counts.advise);
     if (error == ENOMEM)
         os_count(&os_counts.advise_enomem);
@@ -168,6 +253,35 @@ bool os_advise(void *address, size_t bytes, enum os_advice advice) {
         error = os_madvise(address, bytes, MADV_DONTNEED);
     os_count_advice(advice, error == 0);
     return error == 0;
+}
+
+/* A refusal of any kind is for good: kernels without it say EINVAL, filters what they like. */
+static void os_name_now(uintptr_t address, size_t bytes, enum os_use use) {
+    static const char names[][16] = {"hakmem slabs", "hakmem large", "hakmem records"};
+    int error;
+    os_call(&error, SYS_prctl, PR_SET_VMA, PR_SET_VMA_ANON_NAME, (long)address, (long)bytes, (long)names[use],
+            0);
+    os_count(&os_counts.name);
+    if (error != 0)
+        atomic_store_explicit(&os_state.named, OS_NO_NAMES, memory_order_relaxed);
+}
+
+void os_name(void *address, size_t bytes, enum os_use use) {
+    uint32_t before = atomic_load_explicit(&os_state.named, memory_order_relaxed);
+    if (!os_state.names || before == OS_NO_NAMES)
+        return;
+    if (before == 0 && atomic_compare_exchange_strong_explicit(&os_state.named, &before, 1,
+                                                               memory_order_relaxed, memory_order_relaxed)) {
+        os_state.first_bytes = bytes;
+        os_state.first_use = use;
+        /* Pairs with the exchange below: who takes the address sees length and use. */
+        atomic_store_explicit(&os_state.first, (uintptr_t)address, memory_order_release);
+        return;
+    }
+    uintptr_t first = atomic_exchange_explicit(&os_state.first, 0, memory_order_acquire);
+    if (first != 0)
+        os_name_now(first, os_state.first_bytes, os_state.first_use);
+    os_name_now((uintptr_t)address, bytes, use);
 }
 
 size_t os_page_size(void) {
@@ -217,6 +331,58 @@ void os_write(int fd, const char *text, size_t bytes) {
     }
 }
 
+unsigned os_affinity(void) {
+    uint64_t mask[128]; /* 8,192 CPUs; with more of them the kernel refuses */
+    int error;
+    long bytes = os_call(&error, SYS_sched_getaffinity, 0, sizeof mask, (long)mask, 0, 0, 0);
+    unsigned cpus = 0;
+    for (size_t i = 0; error == 0 && i < (size_t)bytes / sizeof mask[0]; i++)
+        cpus += bits_count(mask[i]);
+    return cpus != 0 ? cpus : 1;
+}
+
+size_t os_mappings(void) {
+    char text[512];
+    int error, unused;
+    size_t lines = 0;
+    long fd = os_call(&error, SYS_openat, AT_FDCWD, (long)"/proc/self/maps", O_RDONLY | O_CLOEXEC, 0, 0, 0);
+    os_count(&os_counts.file);
+    if (error != 0)
+        return 0;
+    for (long got; (got = os_call(&error, SYS_read, fd, (long)text, sizeof text, 0, 0, 0)) > 0;)
+        for (long i = 0; i < got; i++)
+            lines += text[i] == '\n';
+    os_call(&unused, SYS_close, fd, 0, 0, 0, 0, 0);
+    return lines;
+}
+
+/* The descriptor is moved out of the way of programs that count on low numbers. */
+int os_open_trigger(const char *path, const char *trigger) {
+    int error, unused;
+    long fd = os_call(&error, SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_NONBLOCK | O_CLOEXEC, 0, 0, 0);
+    os_count(&os_counts.file);
+    if (error != 0)
+        return -1;
+    long kept = os_call(&error, SYS_fcntl, fd, F_DUPFD_CLOEXEC, OS_KEPT_LOWEST, 0, 0, 0);
+    os_call(&unused, SYS_close, fd, 0, 0, 0, 0, 0);
+    if (error != 0)
+        return -1;
+    os_call(&error, SYS_write, kept, (long)trigger, (long)strlen(trigger) + 1, 0, 0, 0);
+    if (error == 0)
+        return (int)kept;
+    os_call(&unused, SYS_close, kept, 0, 0, 0, 0, 0);
+    return -1;
+}
+
+bool os_is_file(int fd, const char *path) {
+    struct stat file, named;
+    int kept = errno;
+    bool same = fstat(fd, &file) == 0 && stat(path, &named) == 0 && file.st_dev == named.st_dev &&
+                file.st_ino == named.st_ino;
+    errno = kept;
+    return same;
+}
+
 void os_keep_stderr(void) {
     int error;
     struct stat file;
@@ -244,6 +410,7 @@ _Noreturn void os_exit(int status) {
 /* A filter that forbids futex turns waiting into yielding. */
 void os_wait(_Atomic uint32_t *word, uint32_t expected) {
     int error;
+    os_count(&os_counts.wait);
     os_call(&error, SYS_futex, (long)word, FUTEX_WAIT_PRIVATE, expected, 0, 0, 0);
     if (error == ENOSYS || error == EPERM)
         os_call(&error, SYS_sched_yield, 0, 0, 0, 0, 0, 0);
@@ -271,6 +438,7 @@ bool os_barrier_everywhere(void) {
 
 void os_wake(_Atomic uint32_t *word, unsigned waiters) {
     int error;
+    os_count(&os_counts.wake);
     os_call(&error, SYS_futex, (long)word, FUTEX_WAKE_PRIVATE, waiters, 0, 0, 0);
 }
 
@@ -303,7 +471,6 @@ const char *os_getenv(const char *name) {
     return NULL;
 }
 
-/* The second number of /proc/self/statm: resident pages. */
 /* The value of a line of /proc/self/status, "VmHWM:     1234 kB", in bytes; 0 where there is none. */
 static uint64_t os_status_bytes(const char *status, const char *name) {
     const char *at = strstr(status, name);
@@ -315,17 +482,23 @@ static uint64_t os_status_bytes(const char *status, const char *name) {
     return kib * KIB;
 }
 
-/* The first bytes of /proc/self/status, empty where it cannot be read. */
-static void os_read_status(char *text, size_t bytes) {
-    int error;
-    int unused;
+size_t os_read_file(const char *path, char *text, size_t bytes) {
+    int error, unused;
+    size_t length = 0;
+    long fd = os_call(&error, SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+    os_count(&os_counts.file);
     text[0] = '\0';
-    long fd = os_call(&error, SYS_openat, AT_FDCWD, (long)"/proc/self/status", O_RDONLY | O_CLOEXEC, 0, 0, 0);
     if (error != 0)
-        return;
-    long read = os_call(&error, SYS_read, fd, (long)text, (long)bytes - 1, 0, 0, 0);
+        return 0;
+    while (length < bytes - 1) {
+        long got = os_call(&error, SYS_read, fd, (long)(text + length), (long)(bytes - 1 - length), 0, 0, 0);
+        if (got <= 0)
+            break;
+        length += (size_t)got;
+    }
     os_call(&unused, SYS_close, fd, 0, 0, 0, 0, 0);
-    text[error == 0 ? read : 0] = '\0';
+    text[length] = '\0';
+    return length;
 }
 
 static uint64_t os_time_ns(struct timeval time) {
@@ -346,7 +519,7 @@ void os_read_usage(struct os_usage *usage) {
     }
     /* ru_maxrss survives exec, so it may be the peak of the shell that started the program. */
     char status[2048];
-    os_read_status(status, sizeof status);
+    os_read_file("/proc/self/status", status, sizeof status);
     uint64_t peak = os_status_bytes(status, "VmHWM:");
     if (peak != 0)
         usage->peak_rss_bytes = peak;

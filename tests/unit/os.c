@@ -4,13 +4,20 @@
 #include "os.h"
 #include "unit.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#define PR_SET_VMA_NUMBER 0x53564d41
 
 static struct {
     long number;      /* the call that fails, -1 for none */
@@ -21,6 +28,11 @@ static struct {
     bool short_writes;
     int yields;
     unsigned long secure;
+    const char *root; /* what /proc and /sys are read from, NULL: the real ones */
+    int processes;    /* prctl calls that were about something else than a name */
+    long advice;      /* of the last madvise */
+    uintptr_t named[8];
+    int names;
 } fake;
 
 static int setup(void **state) {
@@ -71,6 +83,18 @@ long syscall(long number, ...) {
         return -1;
     }
     fake.yields += number == SYS_sched_yield;
+    if (number == SYS_madvise)
+        fake.advice = a[2];
+    if (number == SYS_prctl) {
+        fake.processes += a[0] != PR_SET_VMA_NUMBER;
+        fake.named[fake.names++ % 8] = (uintptr_t)a[2];
+        return 0;
+    }
+    char path[300];
+    if (number == SYS_openat && fake.root != NULL) {
+        snprintf(path, sizeof path, "%s%s", fake.root, (const char *)a[1]);
+        a[1] = (long)path;
+    }
     if (number == SYS_mmap && fake.skewed_maps) {
         fake.skewed_maps = false;
         return skewed_map(a[1], a[2], a[3], a[4], a[5]);
@@ -291,6 +315,228 @@ static void os_usage_of_this_process(void **state) {
     assert_true(os_now_ns() >= before);
 }
 
+/* ---- names ---- */
+
+static void os_the_first_mapping_waits_for_its_name(void **state) {
+    (void)state;
+    unsigned char *p[4];
+    for (int i = 0; i < 4; i++)
+        assert_non_null(p[i] = os_map(MIB, NULL));
+    os_name(p[0], MIB, OS_SLABS);
+    assert_int_equal(fake.names, 0); /* not wanted */
+    os_configure(true, false);
+    os_name(p[0], MIB, OS_SLABS);
+    assert_int_equal(fake.names, 0);
+    os_name(p[1], MIB, OS_LARGE);
+    assert_int_equal(fake.names, 2);
+    assert_int_equal(fake.named[0], (uintptr_t)p[0]);
+    assert_int_equal(fake.named[1], (uintptr_t)p[1]);
+    os_name(p[2], MIB, OS_RECORDS);
+    assert_int_equal(fake.names, 3);
+    for (int i = 0; i < 4; i++)
+        assert_true(os_unmap(p[i], MIB));
+    assert_int_equal(errno, 77);
+}
+
+static void os_P7_only_names_by_prctl_and_only_until_refused(void **state) {
+    (void)state;
+    unsigned char *p = os_map(4 * MIB, NULL);
+    os_configure(true, false);
+    uint64_t asked = atomic_load(&os_counts.name);
+    refuse(SYS_prctl, EINVAL, 1);
+    os_name(p, 4 * MIB, OS_SLABS);
+    os_name(p, 4 * MIB, OS_SLABS);
+    assert_int_equal(atomic_load(&os_counts.name) - asked, 1);
+    assert_true(os_advise(p, 4 * MIB, OS_HUGE) || errno == 77); /* a kernel without huge pages */
+    assert_int_equal(fake.advice, MADV_HUGEPAGE);
+    os_advise(p, 4 * MIB, OS_DONTNEED);
+    assert_int_equal(fake.advice, MADV_DONTNEED);
+    os_advise(p, 4 * MIB, OS_FREE);
+    assert_int_equal(fake.advice, MADV_FREE);
+    assert_int_equal(fake.processes, 0);
+    os_configure(false, false);
+    assert_true(os_unmap(p, 4 * MIB));
+    assert_int_equal(errno, 77);
+}
+
+/* ---- what calls cost ---- */
+
+static void os_bytes_and_time_by_kind(void **state) {
+    (void)state;
+    uint64_t maps = atomic_load(&os_counts.bytes[OS_MAP]), ns = atomic_load(&os_counts.ns[OS_ADVISE]);
+    unsigned char *p = os_map(MIB, NULL);
+    assert_int_equal(atomic_load(&os_counts.bytes[OS_MAP]) - maps, MIB);
+    os_advise(p, MIB, OS_DONTNEED);
+    assert_int_equal(atomic_load(&os_counts.ns[OS_ADVISE]), ns);
+    os_configure(false, true);
+    uint64_t advised = atomic_load(&os_counts.bytes[OS_ADVISE]);
+    for (int i = 0; i < 100; i++)
+        os_advise(p, 64 * KIB, OS_DONTNEED);
+    assert_int_equal(atomic_load(&os_counts.bytes[OS_ADVISE]) - advised, 100 * 64 * KIB);
+    assert_true(atomic_load(&os_counts.ns[OS_ADVISE]) > ns);
+    refuse(SYS_madvise, ENOMEM, 1);
+    advised = atomic_load(&os_counts.bytes[OS_ADVISE]);
+    os_advise(p, MIB, OS_DONTNEED);
+    assert_int_equal(atomic_load(&os_counts.bytes[OS_ADVISE]), advised);
+    os_configure(false, false);
+    assert_true(os_unmap(p, MIB));
+}
+
+/* ---- the place ---- */
+
+/* A tree of files that stands for /proc and /sys. */
+static char place[] = "/tmp/hakmem-place-XXXXXX";
+
+static void put(const char *path, const char *text) {
+    char full[300];
+    int kept = errno;
+    snprintf(full, sizeof full, "%s%s", place, path);
+    for (char *at = strchr(full + sizeof place - 1 + 1, '/'); at != NULL; at = strchr(at + 1, '/')) {
+        *at = '\0';
+        mkdir(full, 0700);
+        *at = '/';
+    }
+    FILE *file = fopen(full, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+    errno = kept;
+}
+
+static void remove_tree(const char *path) {
+    char full[300];
+    DIR *directory = opendir(path);
+    for (struct dirent *entry; directory != NULL && (entry = readdir(directory)) != NULL;) {
+        if (entry->d_name[0] == '.')
+            continue;
+        snprintf(full, sizeof full, "%.150s/%.100s", path, entry->d_name);
+        if (unlink(full) != 0)
+            remove_tree(full);
+    }
+    if (directory != NULL)
+        closedir(directory);
+    rmdir(path);
+}
+
+static int setup_place(void **state) {
+    strcpy(place + sizeof place - 7, "XXXXXX");
+    int failed = mkdtemp(place) == NULL || setup(state);
+    fake.root = place;
+    atomic_store(&os_cpus, 0);
+    return failed;
+}
+
+static int remove_place(void **state) {
+    (void)state;
+    fake.root = NULL;
+    remove_tree(place);
+    return 0;
+}
+
+static void os_cgroup_the_smallest_on_the_path(void **state) {
+    (void)state;
+    char path[100];
+    put("/proc/self/cgroup", "0::/a/b\n");
+    assert_int_equal(os_cgroup_least("memory.max"), OS_NO_LIMIT);
+    put("/sys/fs/cgroup/a/b/memory.max", "max\n");
+    assert_int_equal(os_cgroup_least("memory.max"), OS_NO_LIMIT);
+    put("/sys/fs/cgroup/a/memory.max", "1073741824\n");
+    assert_int_equal(os_cgroup_least("memory.max"), GIB);
+    put("/sys/fs/cgroup/a/b/memory.max", "2147483648\n");
+    assert_int_equal(os_cgroup_least("memory.max"), GIB);
+    put("/sys/fs/cgroup/memory.max", "4096\n"); /* the root that a container sees */
+    assert_int_equal(os_cgroup_least("memory.max"), 4096);
+    assert_true(os_cgroup_path("memory.pressure", path, sizeof path));
+    assert_string_equal(path, "/sys/fs/cgroup/a/b/memory.pressure");
+    assert_false(os_cgroup_path("memory.pressure", path, 10));
+    assert_int_equal(errno, 77);
+}
+
+static void os_cgroup_of_the_root_and_of_version_1(void **state) {
+    (void)state;
+    put("/sys/fs/cgroup/memory.max", "8192\n");
+    assert_int_equal(os_cgroup_least("memory.max"), OS_NO_LIMIT); /* no /proc */
+    put("/proc/self/cgroup", "4:memory:/x\n3:cpuset:/\n");
+    assert_int_equal(os_cgroup_least("memory.max"), OS_NO_LIMIT);
+    put("/proc/self/cgroup", "4:memory:/x\n0::/\n");
+    assert_int_equal(os_cgroup_least("memory.max"), 8192);
+    put("/proc/self/cgroup", "0::/gone/from/here\n"); /* as seen from the host */
+    assert_int_equal(os_cgroup_least("memory.max"), 8192);
+    put("/sys/fs/cgroup/memory.max", "99999999999999999999999\n");
+    assert_int_equal(os_cgroup_least("memory.max"), OS_NO_LIMIT);
+    put("/sys/fs/cgroup/memory.max", "");
+    assert_int_equal(os_cgroup_least("memory.max"), OS_NO_LIMIT);
+}
+
+static void os_cgroup_a_path_that_is_too_long(void **state) {
+    (void)state;
+    char line[3000] = "0::";
+    for (size_t i = 3; i < sizeof line - 2; i++)
+        line[i] = i % 100 == 3 ? '/' : 'x';
+    put("/proc/self/cgroup", line);
+    put("/sys/fs/cgroup/memory.max", "8192\n");
+    assert_int_equal(os_cgroup_least("memory.max"), OS_NO_LIMIT);
+    line[1010] = '\n';
+    line[1011] = '\0';
+    put("/proc/self/cgroup", line);
+    assert_int_equal(os_cgroup_least("memory.max"), OS_NO_LIMIT);
+}
+
+static void os_cpus_of_the_mask_and_of_the_cgroup(void **state) {
+    (void)state;
+    unsigned mask = os_affinity();
+    assert_true(mask >= 1);
+    assert_int_equal(os_cpu_count(), mask);
+    put("/proc/self/cgroup", "0::/a\n");
+    put("/sys/fs/cgroup/a/cpu.max", "150000 100000\n");
+    assert_int_equal(os_cpu_count(), mask); /* remembered */
+    atomic_store(&os_cpus, 0);
+    assert_int_equal(os_cpu_count(), mask < 2 ? mask : 2); /* 1.5, rounded up */
+    atomic_store(&os_cpus, 0);
+    put("/sys/fs/cgroup/cpu.max", "20000 100000\n");
+    assert_int_equal(os_cpu_count(), 1);
+    atomic_store(&os_cpus, 0);
+    put("/sys/fs/cgroup/cpu.max", "max 100000\n");
+    put("/sys/fs/cgroup/a/cpu.max", "max 100000\n");
+    refuse(SYS_sched_getaffinity, EPERM, 1);
+    assert_int_equal(os_cpu_count(), 1);
+    assert_int_equal(errno, 77);
+}
+
+static void os_mappings_are_counted(void **state) {
+    (void)state;
+    assert_int_equal(os_mappings(), 0);
+    assert_int_equal(os_mappings_allowed(), 0);
+    put("/proc/self/maps", "1\n2\n3\n");
+    put("/proc/sys/vm/max_map_count", "65530\n");
+    assert_int_equal(os_mappings(), 3);
+    assert_int_equal(os_mappings_allowed(), 65530);
+    assert_int_equal(errno, 77);
+}
+
+static void os_trigger_is_written_and_kept_apart(void **state) {
+    (void)state;
+    char text[32], path[300];
+    assert_int_equal(os_open_trigger("/pressure", "some 1 2"), -1);
+    put("/pressure", "");
+    put("/other", "");
+    int fd = os_open_trigger("/pressure", "some 1 2");
+    assert_true(fd >= 100);
+    assert_int_equal(os_read_file("/pressure", text, sizeof text),
+                     9); /* the kernel wants the final zero, too */
+    assert_string_equal(text, "some 1 2");
+    snprintf(path, sizeof path, "%s/pressure", place);
+    assert_true(os_is_file(fd, path));
+    snprintf(path, sizeof path, "%s/other", place);
+    assert_false(os_is_file(fd, path));
+    close(fd);
+    assert_false(os_is_file(fd, path));
+    refuse(SYS_write, EINVAL, 1);
+    assert_int_equal(os_open_trigger("/pressure", "some 1 2"), -1);
+    refuse(SYS_fcntl, EMFILE, 1);
+    assert_int_equal(os_open_trigger("/pressure", "some 1 2"), -1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(os_map_is_zeroed_and_counted, setup),
@@ -307,6 +553,15 @@ int main(void) {
         cmocka_unit_test_setup(os_random_without_the_kernel, setup),
         cmocka_unit_test_setup(os_wait_returns_when_the_word_has_changed, setup),
         cmocka_unit_test_setup(os_usage_of_this_process, setup),
+        cmocka_unit_test_setup(os_the_first_mapping_waits_for_its_name, setup),
+        cmocka_unit_test_setup(os_P7_only_names_by_prctl_and_only_until_refused, setup),
+        cmocka_unit_test_setup(os_bytes_and_time_by_kind, setup),
+        cmocka_unit_test_setup_teardown(os_cgroup_the_smallest_on_the_path, setup_place, remove_place),
+        cmocka_unit_test_setup_teardown(os_cgroup_of_the_root_and_of_version_1, setup_place, remove_place),
+        cmocka_unit_test_setup_teardown(os_cgroup_a_path_that_is_too_long, setup_place, remove_place),
+        cmocka_unit_test_setup_teardown(os_cpus_of_the_mask_and_of_the_cgroup, setup_place, remove_place),
+        cmocka_unit_test_setup_teardown(os_mappings_are_counted, setup_place, remove_place),
+        cmocka_unit_test_setup_teardown(os_trigger_is_written_and_kept_apart, setup_place, remove_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
