@@ -11,6 +11,8 @@ enum {
     BURST = 2,      /* times in a row that a magazine was full, after which a burst of frees is assumed */
     DRAINING = 2,   /* during a burst the magazine holds at most this part of the class's blocks */
     LEAST_HELD = 4, /* blocks, and that many at least */
+    IDLE_WARM = 4,  /* idle heaps that keep empty slabs for the next thread ... */
+    WARM_LARGEST = 4 << 20, /* ... bytes of them at most */
     HEAPS_LARGEST = (1 << 24) - 2
 };
 
@@ -29,6 +31,7 @@ static struct {
     struct lock lock;
     struct heap *all, *idle;
     uint32_t count, idle_count, prewarm;
+    uint32_t warm_units; /* of empty slabs, that an idle heap may keep */
 } heaps = {.lock = LOCK_INITIAL(8), .prewarm = 8};
 
 /* ---- what others own ---- */
@@ -121,13 +124,23 @@ static bool heap_adopt(struct heap *heap, unsigned class) {
     return adopted;
 }
 
+/* How many units the next slab takes. The first is small, for two blocks at least: of most classes a thread needs no
+ * other. docs/experiments/peak-rss.md */
+static unsigned heap_slab_units(struct heap_class *mine, unsigned class) {
+    const struct sizeclass *geometry = &sizeclass_table[class];
+    unsigned least = geometry->size <= SIZECLASS_LARGEST / 2 ? 1 : 2;
+    unsigned units = mine->units > least ? mine->units : least;
+    mine->units = geometry->units;
+    return units;
+}
+
 static unsigned heap_carve(struct heap *heap, unsigned class, void **end, unsigned count) {
     struct heap_class *mine = &heap->class[class];
     if (mine->carving && slab_fresh(mine->carving) == 0)
         mine->carving = NULL;
     if (!mine->carving) {
         heap_send(heap); /* before more memory is taken, what is held back for others goes to them */
-        struct slab *slab = slab_new(class, &heap->inbox, heap->tag | class);
+        struct slab *slab = slab_new(class, heap_slab_units(mine, class), &heap->inbox, heap->tag | class);
         if (!slab)
             return 0;
         slab_set_bin(slab, HEAP_NO_BIN, 0, 0);
@@ -334,17 +347,23 @@ static void heap_drain_class(struct heap *heap, unsigned class) {
     heap_flush_inside(heap, class, mine->spare, mine->spare_count);
     mine->spare_count = 0;
     mine->refill = 0;
+    mine->units = 0;
 }
 
-static void heap_let_go_of_empty(struct heap *heap) {
+/* Lets empty slabs go, but for those of the smallest classes that together have at most `keep` units. */
+static void heap_let_empties_go(struct heap *heap, unsigned keep) {
     for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
         struct slab *empty = heap->class[class].empty;
-        if (empty && slab_is_empty(empty) && !remote_is_on_its_way(empty))
+        if (!empty || !slab_is_empty(empty) || remote_is_on_its_way(empty))
+            continue;
+        if (empty->units <= keep)
+            keep -= empty->units;
+        else
             heap_let_go(&heap->class[class], empty);
     }
 }
 
-void heap_drain(struct heap *heap) {
+static void heap_drain_but(struct heap *heap, unsigned keep) {
     heap_send(heap);
     visit_enter(&heap->visit);
     for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
@@ -352,8 +371,12 @@ void heap_drain(struct heap *heap) {
     do
         heap_collect(heap);
     while (heap->collecting);
-    heap_let_go_of_empty(heap);
+    heap_let_empties_go(heap, keep);
     visit_leave(&heap->visit);
+}
+
+void heap_drain(struct heap *heap) {
+    heap_drain_but(heap, 0);
 }
 
 static struct heap *heap_new(void) {
@@ -384,8 +407,11 @@ struct heap *heap_take(void) {
     return heap;
 }
 
+/* A few idle heaps keep their empty slabs: the next thread then uses the very pages that this one did, where slabs that
+ * went home would come back as those of other classes, and touch more. docs/experiments/peak-rss.md */
 void heap_retire(struct heap *heap) {
-    heap_drain(heap);
+    bool few = __atomic_load_n(&heaps.idle_count, __ATOMIC_RELAXED) < IDLE_WARM; /* a hint */
+    heap_drain_but(heap, few ? heaps.warm_units : 0);
     lock_take(&heaps.lock);
     heap->idle = true;
     heap->next_idle = heaps.idle;
@@ -405,8 +431,9 @@ struct heap *heap_after(const struct heap *heap) {
     return heap ? heap->next : __atomic_load_n(&heaps.all, __ATOMIC_ACQUIRE); /* pairs with heap_new */
 }
 
-void heap_configure(unsigned prewarm) {
+void heap_configure(unsigned prewarm, size_t warm) {
     heaps.prewarm = prewarm;
+    heaps.warm_units = warm < WARM_LARGEST ? (uint32_t)(warm >> UNIT_SHIFT) : WARM_LARGEST >> UNIT_SHIFT;
 }
 
 void heap_each(void (*visit)(const struct heap *heap, void *data), void *data) {

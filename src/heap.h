@@ -37,6 +37,7 @@ struct heap_class {
     struct slab *bin[HEAP_BINS]; /* slabs with free bits, the fullest in bin 0 */
     uint8_t spare_count;         /* blocks in the spare, from its first word on */
     uint8_t fulls;               /* times in a row that the magazine was full, without a refill between */
+    uint8_t units;               /* of the next slab; 0: it is the first */
     uint8_t refill;   /* blocks that the next refill brings: doubles, and halves when one is full */
     uint8_t sentinel; /* where the array's NULL stands: higher while the class drains, so that less is held */
     uint32_t out;     /* blocks of the class's slabs that are in nobody's bits: in use or in a magazine */
@@ -67,7 +68,7 @@ extern THREAD_LOCAL struct heap *heap_current;
 /* A heap for a thread: an idle one, or new. NULL: no memory. */
 struct heap *heap_take(void);
 
-/* The thread needs it no longer: its blocks go back to their slabs, empty slabs go home. */
+/* The thread needs it no longer: its blocks go back to their slabs, empty slabs go home, but for a few. */
 void heap_retire(struct heap *heap);
 
 /* A block of `class` when its magazine is empty. NULL: no memory. */
@@ -107,8 +108,8 @@ enum heap_tidied heap_tidy(struct heap *heap, bool now);
 /* Every heap there ever was, newest first; NULL: the first one. */
 struct heap *heap_after(const struct heap *heap);
 
-/* Blocks that a first refill brings; told by lifecycle once. */
-void heap_configure(unsigned prewarm);
+/* Blocks that a first refill brings; bytes of empty slabs that an idle heap may keep. Told by lifecycle once. */
+void heap_configure(unsigned prewarm, size_t warm);
 
 /* Calls visit for every heap there ever was. The heaps go on working meanwhile: sums are snapshots. */
 void heap_each(void (*visit)(const struct heap *heap, void *data), void *data);

@@ -61,7 +61,7 @@ static void lifecycle_after_fork(void) {
 
 static void lifecycle_tell_rooms(void) {
     purge_keep_free = options.keep_free;
-    heap_configure((unsigned)options.prewarm);
+    heap_configure((unsigned)options.prewarm, options.keep_free / 16);
     large_configure(options.large_cache);
     superslab_configure(options.huge_pages, options.decommit != DECOMMIT_OFF,
                         options.decommit == DECOMMIT_FREE);

@@ -34,8 +34,8 @@ enum {
 struct sizeclass {
     uint64_t inverse; /* ceil(2^64 / size) */
     uint32_t size;    /* bytes a block */
-    uint16_t blocks;  /* in one slab */
-    uint8_t units;    /* address units a slab takes */
+    uint16_t blocks;  /* in the largest slab */
+    uint8_t units;    /* address units the largest slab takes */
     uint8_t words;    /* 64-bit words that hold a bit for each block */
     uint8_t magazine; /* blocks in a full magazine: at most 64 KiB or four blocks */
 };

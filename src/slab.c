@@ -34,13 +34,13 @@ static void slab_give_record(struct slab *slab) {
     lock_release(&slabs.lock);
 }
 
-struct slab *slab_new(unsigned class, struct inbox *owner, uint32_t tag) {
+struct slab *slab_new(unsigned class, unsigned units, struct inbox *owner, uint32_t tag) {
     const struct sizeclass *geometry = &sizeclass_table[class];
     struct slab *slab = slab_take_record(class);
     if (!slab)
         return NULL;
     slab->class = (uint8_t) class;
-    struct superslab_run run = superslab_take(geometry->units);
+    struct superslab_run run = superslab_take(units);
     if (!run.start) {
         slab_give_record(slab);
         return NULL;
@@ -51,28 +51,35 @@ struct slab *slab_new(unsigned class, struct inbox *owner, uint32_t tag) {
     slab->summary = 0;
     slab->changes = slab->seen_changes = slab->purged_changes = slab->purged_free = 0;
     slab->inverse = geometry->inverse;
-    slab->blocks = geometry->blocks;
+    slab->units = (uint8_t)units;
+    slab->blocks = (uint16_t)(((size_t)units << UNIT_SHIFT) / geometry->size);
     slab->words = geometry->words;
     slab->free = slab->carved = 0;
     for (unsigned word = 0; word < 2u * geometry->words; word++)
         slab->bits[word] = 0;
     __atomic_store_n(&slab->remote_summary, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&slab->owner, owner, __ATOMIC_RELAXED); /* published by the tag below */
-    pagemap_set(slab->start, geometry->units, tag, slab);
+    pagemap_set(slab->start, units, tag, slab);
     return slab;
 }
 
+/* True when every page has held a block: of larger blocks a program may have touched the first bytes only. */
+static bool slab_is_dense(const struct slab *slab) {
+    return slab_fresh(slab) == 0 && sizeclass_table[slab->class].size <= 4 * KIB;
+}
+
 void slab_delete(struct slab *slab) {
-    unsigned units = sizeclass_table[slab->class].units;
     ASSERT(P1, slab_is_empty(slab));
-    pagemap_set(slab->start, units, PAGEMAP_NONE, NULL);
-    superslab_give(slab->home, slab->start, units);
+    if (slab_is_dense(slab))
+        superslab_add_dense(-(size_t)slab->units);
+    pagemap_set(slab->start, slab->units, PAGEMAP_NONE, NULL);
+    superslab_give(slab->home, slab->start, slab->units);
     slab_give_record(slab);
 }
 
 void slab_change_owner(struct slab *slab, struct inbox *owner, uint32_t tag) {
     __atomic_store_n(&slab->owner, owner, __ATOMIC_RELEASE); /* pairs with remote_push's acquire */
-    pagemap_set(slab->start, sizeclass_table[slab->class].units, tag, slab);
+    pagemap_set(slab->start, slab->units, tag, slab);
 }
 
 /* Takes up to `count` free blocks of one word. A word whose free blocks are neighbours, as bursts leave it, needs no
@@ -115,6 +122,8 @@ unsigned slab_pop(struct slab *slab, void **end, unsigned count, bool fresh) {
         for (unsigned i = 0; i < more; i++, block += size)
             end[-1 - (ptrdiff_t)(have + i)] = block;
         have += more;
+        if (more > 0 && slab_is_dense(slab))
+            superslab_add_dense(slab->units);
     }
     return have;
 }

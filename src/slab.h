@@ -31,7 +31,8 @@ struct slab {
     uint64_t inverse;
     uint16_t free, carved, blocks;
     uint8_t class, words;
-    uint8_t bin;                  /* which list of the heap it is in */
+    uint8_t bin; /* which list of the heap it is in */
+    uint8_t units;
     uint16_t bin_least, bin_most; /* free blocks for which that is the right one */
     uint16_t changes;             /* times that blocks were taken or put back: tells a slab that is at rest */
 
@@ -47,8 +48,8 @@ struct slab {
 
 enum slab_verdict { SLAB_OK, SLAB_DOUBLE_FREE, SLAB_INSIDE };
 
-/* A slab of `class` whose owner is `owner` and whose tag is `tag`. NULL: no memory. */
-struct slab *slab_new(unsigned class, struct inbox *owner, uint32_t tag);
+/* A slab of `class` and `units` units whose owner is `owner` and whose tag is `tag`. NULL: no memory. */
+struct slab *slab_new(unsigned class, unsigned units, struct inbox *owner, uint32_t tag);
 
 /* Gives the blocks' memory back and the record to the next slab. All blocks are free; it is in no list. */
 void slab_delete(struct slab *slab);
@@ -140,7 +141,7 @@ static ALWAYS_INLINE unsigned slab_push_run(struct slab *slab, void *const *bloc
     slab->free = (uint16_t)(slab->free + done);
     slab->changes++;
     ASSERT(P1, slab->free <= slab->carved);
-    size_t span = (size_t)sizeclass_table[slab->class].units << UNIT_SHIFT;
+    size_t span = (size_t)slab->units << UNIT_SHIFT;
     *verdict = block < end && (uintptr_t)*block - start < span ? slab_why_not(slab, *block) : SLAB_OK;
     return done;
 }

@@ -23,7 +23,8 @@ static struct {
     uint32_t count;
     uint32_t purge_from; /* no superslab from here on has dirty units */
     struct superslab *vacant;
-    size_t dirty_units, mapped_units, free_units;
+    size_t dirty_units, mapped_units, free_units, waiting_units;
+    size_t dense_units; /* atomic, relaxed: a sum that decides about speed only */
 } superslabs = {.lock = LOCK_INITIAL(5), .decommit = true};
 
 /* Apart, because they start as zeros: they take no room in the file and no page until they are used. */
@@ -143,11 +144,17 @@ static bool superslab_enter(unsigned char *start, unsigned units) {
     return true;
 }
 
-/* Huge pages pay where nearly everything that is mapped is in use: then a page that is faulted whole is also
- * used whole. docs/experiments/huge-pages.md */
+void superslab_add_dense(size_t units) {
+    __atomic_fetch_add(&superslabs.dense_units, units, __ATOMIC_RELAXED);
+}
+
+/* Huge pages pay where nearly everything that is mapped is in use and most of it has been touched: then a page that is
+ * faulted whole is also used whole. docs/experiments/huge-pages.md */
 static bool superslab_is_large_and_dense(void) {
-    size_t used = superslabs.mapped_units - superslabs.free_units;
-    return superslabs.huge_pages && used * UNIT_SIZE >= HUGE_FROM && used >= superslabs.mapped_units / 8 * 7;
+    size_t idle = superslabs.free_units + __atomic_load_n(&superslabs.waiting_units, __ATOMIC_RELAXED);
+    size_t used = superslabs.mapped_units > idle ? superslabs.mapped_units - idle : 0;
+    return superslabs.huge_pages && used * UNIT_SIZE >= HUGE_FROM && used >= superslabs.mapped_units / 8 * 7 &&
+           __atomic_load_n(&superslabs.dense_units, __ATOMIC_RELAXED) >= used / 2;
 }
 
 static bool superslab_map(size_t count) {
@@ -256,12 +263,19 @@ static uint64_t superslab_claim_dirty(struct superslab **home) {
     return 0;
 }
 
-static void superslab_return_purged(struct superslab *home, uint64_t mask, bool advised) {
+static void superslab_return_empty(struct superslab *home, uint64_t mask, bool stale) {
     home->free |= mask;
     superslab_add(&superslabs.free_units, bits_count(mask));
-    if (!advised || superslabs.decommit_lazily)
+    if (stale)
         home->stale |= mask;
     superslab_refile(home);
+}
+
+void superslab_give_empty(struct superslab *home, void *start, unsigned units) {
+    uint64_t mask = superslab_mask(superslab_unit_of(home, start), units);
+    lock_take(&superslabs.lock);
+    superslab_return_empty(home, mask, false);
+    lock_release(&superslabs.lock);
 }
 
 bool superslab_decommit(void *start, size_t bytes) {
@@ -281,7 +295,7 @@ size_t superslab_purge(size_t keep, unsigned calls) {
         lock_release(&superslabs.lock);
         bool advised = superslab_decommit(start, bytes); /* P4: claimed above */
         lock_take(&superslabs.lock);
-        superslab_return_purged(home, mask, advised);
+        superslab_return_empty(home, mask, !advised || superslabs.decommit_lazily);
         if (advised)
             purged += bytes;
     }
@@ -327,6 +341,11 @@ size_t superslab_unmap_free(void) {
     return unmapped;
 }
 
+/* Written under the lock of the caller's room, read under ours: a guess is enough. */
+void superslab_count_waiting(size_t units) {
+    superslab_add(&superslabs.waiting_units, units);
+}
+
 size_t superslab_dirty_bytes(void) {
     return __atomic_load_n(&superslabs.dirty_units, __ATOMIC_RELAXED) * UNIT_SIZE; /* a guess is enough */
 }
@@ -336,7 +355,8 @@ size_t superslab_mapped_bytes(void) {
 }
 
 size_t superslab_free_bytes(void) {
-    return __atomic_load_n(&superslabs.free_units, __ATOMIC_RELAXED) * UNIT_SIZE;
+    size_t waiting = __atomic_load_n(&superslabs.waiting_units, __ATOMIC_RELAXED);
+    return (__atomic_load_n(&superslabs.free_units, __ATOMIC_RELAXED) + waiting) * UNIT_SIZE;
 }
 
 void superslab_configure(bool huge_pages, bool decommit, bool decommit_lazily) {

@@ -48,8 +48,14 @@ struct superslab_run superslab_take(unsigned units);
 /* Gives back a run, or its tail. */
 void superslab_give(struct superslab *home, void *start, unsigned units);
 
+/* The same for a run that holds no pages any more and reads as zero. */
+void superslab_give_empty(struct superslab *home, void *start, unsigned units);
+
 /* Makes a run of `units` longer by `more` where it stands; false when a neighbour is in use. */
 bool superslab_extend(struct superslab *home, void *start, unsigned units, unsigned more);
+
+/* More (or fewer) units in use that are surely touched in every page. Told by slab, from any thread. */
+void superslab_add_dense(size_t units);
 
 /* Decommits dirty units, from the youngest superslab down, until at most `keep` bytes are dirty or `calls`
  * pieces of advice were given. Returns the bytes that went home. */
@@ -59,13 +65,17 @@ size_t superslab_purge(size_t keep, unsigned calls);
  * bytes. */
 size_t superslab_unmap_free(void);
 
+/* More (or, negated, fewer) units of runs wait to be used again: they are taken, but no sign of a dense heap. One
+ * caller at a time. */
+void superslab_count_waiting(size_t units);
+
 /* Gives the pages of a range home that is in this room's units and in nobody's use; what stands there is lost. False
  * when it was not done, because the option or the kernel is against it. */
 bool superslab_decommit(void *start, size_t bytes);
 
 size_t superslab_dirty_bytes(void);
 size_t superslab_mapped_bytes(void);
-size_t superslab_free_bytes(void);
+size_t superslab_free_bytes(void); /* with what waits */
 
 /* What this room may do, told by lifecycle once: huge pages for large dense heaps; how to decommit. */
 void superslab_configure(bool huge_pages, bool decommit, bool decommit_lazily);

@@ -45,6 +45,12 @@ static void arena_mark(unsigned from, unsigned units, bool taken) {
     arena.in_use += taken ? units : -units;
 }
 
+static size_t arena_dense;
+
+void superslab_add_dense(size_t units) {
+    arena_dense += units;
+}
+
 struct superslab_run superslab_take(unsigned units) {
     if (!arena.start)
         arena_map();

@@ -150,7 +150,7 @@ static void give_all(struct heap *heap) {
 }
 
 static int setup(void **state) {
-    heap_configure(8);
+    heap_configure(8, 0);
     live_count = 0;
     heap_drain_idle();
     return kernel_reset(state);
@@ -234,10 +234,35 @@ static void heap_everything_goes_home(void **state) {
     heap_retire(heap);
 }
 
+static size_t bytes_in_use(void) {
+    return superslab_mapped_bytes() - superslab_free_bytes();
+}
+
+static void heap_idle_ones_keep_a_few_empty_slabs(void **state) {
+    (void)state;
+    heap_configure(8, 2 * UNIT_SIZE);
+    struct heap *heap = heap_take();
+    for (unsigned class = 0; class < 5; class ++)
+        take_block(heap, class);
+    give_all(heap);
+    assert_int_equal(bytes_in_use(), 5 * UNIT_SIZE);
+    heap_retire(heap);
+    assert_int_equal(bytes_in_use(), 2 * UNIT_SIZE);
+    struct heap *next = heap_take();
+    take_block(next, 0);
+    take_block(next, 1);
+    assert_int_equal(bytes_in_use(), 2 * UNIT_SIZE); /* the same two */
+    give_all(next);
+    heap_retire(next);
+    heap_drain_idle();
+    assert_int_equal(bytes_in_use(), 0);
+}
+
 static void heap_keeps_one_empty_slab_a_class(void **state) {
     (void)state;
     struct heap *heap = heap_take();
     const struct sizeclass *row = &sizeclass_table[60];
+    heap->class[60].units = row->units; /* the first one as large as the others */
     for (unsigned i = 0; i < 20u * row->blocks; i++)
         take_block(heap, 60);
     size_t used = superslab_mapped_bytes() - superslab_free_bytes();
@@ -256,6 +281,7 @@ static void heap_refill_takes_from_the_fullest(void **state) {
     (void)state;
     struct heap *heap = heap_take();
     const unsigned class = 71, blocks = sizeclass_table[71].blocks;
+    heap->class[71].units = sizeclass_table[71].units; /* the first one as large as the others */
     for (unsigned i = 0; i < 3 * blocks; i++)
         take_block(heap, class);
     struct slab *slabs[3];
@@ -289,7 +315,7 @@ static void heap_first_refill_is_prewarm_then_doubles(void **state) {
     (void)state;
     static const unsigned prewarms[] = {0, 1, 8, 31};
     for (size_t i = 0; i < ARRAY_LENGTH(prewarms); i++) {
-        heap_configure(prewarms[i]);
+        heap_configure(prewarms[i], 0);
         struct heap *heap = heap_take();
         unsigned want = prewarms[i] ? prewarms[i] : 1;
         for (int round = 0; round < 7; round++) {
@@ -472,6 +498,7 @@ static void heap_deletes_no_slab_that_is_on_its_way(void **state) {
     (void)state;
     struct heap *heap = heap_take();
     const unsigned class = 71, blocks = sizeclass_table[71].blocks;
+    heap->class[71].units = sizeclass_table[71].units; /* the first one as large as the others */
     for (unsigned i = 0; i < 2 * blocks; i++)
         take_block(heap, class);
     void *twice = live[blocks].block;
@@ -501,6 +528,7 @@ int main(void) {
         cmocka_unit_test_setup(heap_adopts_what_others_emptied, setup),
         cmocka_unit_test_setup(heap_hands_on_what_is_no_longer_its_own, setup),
         cmocka_unit_test_setup(heap_puts_verified_blocks_into_their_slab, setup),
+        cmocka_unit_test_setup(heap_idle_ones_keep_a_few_empty_slabs, setup),
         cmocka_unit_test_setup(heap_deletes_no_slab_that_is_on_its_way, setup),
         cmocka_unit_test_setup(heap_P5_heaps_are_used_again_and_never_lost, setup),
         cmocka_unit_test_setup(heap_P1_P2_random_program, setup),

@@ -96,8 +96,9 @@ void heap_retire(struct heap *heap) {
     fake.retired++;
 }
 
-void heap_configure(unsigned prewarm) {
+void heap_configure(unsigned prewarm, size_t warm) {
     assert_int_equal(prewarm, 5);
+    assert_int_equal(warm, options.keep_free / 16);
 }
 
 void large_configure(size_t cache_bytes) {

@@ -14,7 +14,7 @@ static char owners[2];
 #define OTHER ((struct inbox *)&owners[1])
 
 static struct slab *new_slab(unsigned class) {
-    struct slab *slab = slab_new(class, OWNER, TAG | class);
+    struct slab *slab = slab_new(class, sizeclass_table[class].units, OWNER, TAG | class);
     assert_non_null(slab);
     return slab;
 }
@@ -167,6 +167,25 @@ static void slab_carves_only_when_asked(void **state) {
     finish(slab);
 }
 
+static void slab_is_dense_once_all_of_it_was_handed_out(void **state) {
+    (void)state;
+    static void *blocks[4096];
+    for (unsigned class = 0; class < SIZECLASS_COUNT; class += 7) {
+        struct slab *slab = new_slab(class);
+        assert_int_equal(arena_dense, 0);
+        unsigned all = pop_ascending(slab, blocks, (unsigned)slab->blocks - 1, true);
+        assert_int_equal(arena_dense, 0);
+        all += pop_ascending(slab, blocks + all, 2, true);
+        assert_int_equal(all, slab->blocks);
+        bool small = sizeclass_table[class].size <= 4 * KIB;
+        assert_int_equal(arena_dense, small ? sizeclass_table[class].units : 0);
+        for (unsigned i = 0; i < all; i++)
+            assert_int_equal(slab_push(slab, blocks[i]), SLAB_OK);
+        finish(slab);
+        assert_int_equal(arena_dense, 0);
+    }
+}
+
 static void slab_tags_follow_the_owner(void **state) {
     (void)state;
     struct slab *slab = new_slab(60);
@@ -191,7 +210,7 @@ static void slab_records_are_used_again(void **state) {
     for (int round = 0; round < 20; round++) {
         for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
             arena.refuse = 1;
-            assert_null(slab_new(class, OWNER, TAG | class));
+            assert_null(slab_new(class, sizeclass_table[class].units, OWNER, TAG | class));
             finish(new_slab(class));
         }
         if (round == 0)
@@ -458,6 +477,7 @@ int main(void) {
         cmocka_unit_test_setup(slab_P3_a_second_free_changes_nothing, kernel_reset),
         cmocka_unit_test_setup(slab_P4_only_starts_of_blocks_change_a_bit, kernel_reset),
         cmocka_unit_test_setup(slab_carves_only_when_asked, kernel_reset),
+        cmocka_unit_test_setup(slab_is_dense_once_all_of_it_was_handed_out, kernel_reset),
         cmocka_unit_test_setup(slab_tags_follow_the_owner, kernel_reset),
         cmocka_unit_test_setup(slab_records_are_used_again, kernel_reset),
         cmocka_unit_test_setup(slab_pops_every_run_of_neighbours, kernel_reset),
