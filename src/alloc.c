@@ -57,6 +57,7 @@ static void *alloc_large_aligned(size_t size, size_t alignment, bool *zeroed) {
         return alloc_fail(); /* before anything is given back in vain */
     void *block = large_new(size, alignment, zeroed);
     if (!block) {
+        large_purge(0); /* first: runs that waited may leave whole superslabs free */
         purge_for_space();
         block = large_new(size, alignment, zeroed);
     }

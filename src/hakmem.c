@@ -6,6 +6,7 @@
 
 #include "lock.c"
 #include "log.c"
+#include "pages_linux.c"
 #include "visit.c"
 
 #include "metadata.c"
@@ -18,6 +19,7 @@
 #include "superslab.c"
 
 #include "slab.c"
+#include "spare.c"
 
 #include "large.c"
 #include "remote.c"

@@ -3,200 +3,274 @@
 #include "lock.h"
 #include "metadata.h"
 #include "os.h"
+#include "pages.h"
+
+#include <limits.h>
+#include <string.h>
 
 #define RUN_LARGEST ((size_t)SUPERSLAB_RUN_LARGEST * UNIT_SIZE)
+#define MOVE_FROM (128 * KIB) /* shorter runs are copied when they cannot grow */
+#define SIZE_MOST (PTRDIFF_MAX - 2 * (size_t)UNIT_SIZE)
 
 static struct {
     struct lock lock;
     struct large *unused;
-    struct large *stuck; /* mappings that the kernel would not unmap */
-    struct large *cache[LARGE_CACHE_SLOTS];
-    unsigned turn; /* the place whose mapping went last for another */
-    size_t cache_limit, cached_bytes, mapped_bytes;
-    size_t live_peak; /* most bytes of mappings that were ever live at once */
+    struct large *stuck;     /* mappings that the kernel would not unmap */
+    struct spare_ages roomy; /* live blocks with much slack */
+    size_t cache_limit, mapped_bytes;
+    size_t live, live_peak; /* bytes of live blocks, and the most that there ever were at once */
+    size_t held;            /* what live blocks hold in memory, as far as that is known */
+    size_t slack;           /* what roomy blocks stand on beyond their bytes */
+    struct large *cache[LARGE_WAITING_MOST + 1]; /* all that waits, in no order: for who looks from outside */
+    unsigned waiting;                            /* how many */
 } larges = {.lock = LOCK_INITIAL(7), .cache_limit = 64 * MIB};
+
+/* ---- records ---- */
+
+static struct large *large_pop(struct large **list) {
+    struct large *large = *list;
+    if (large)
+        *list = large->next;
+    return large;
+}
+
+static void large_push(struct large **list, struct large *large) {
+    large->next = *list;
+    *list = large;
+}
 
 static struct large *large_take_record(void) {
     lock_take(&larges.lock);
-    struct large *large = larges.unused;
-    if (large)
-        larges.unused = large->next;
+    struct large *large = large_pop(&larges.unused);
     lock_release(&larges.lock);
-    return large ? large : metadata_new(sizeof(struct large));
+    if (!large)
+        large = metadata_new(sizeof(struct large));
+    if (large)
+        *large = (struct large){0};
+    return large;
 }
 
 static void large_give_record(struct large *large) {
     lock_take(&larges.lock);
-    large->next = larges.unused;
-    larges.unused = large;
+    large_push(&larges.unused, large);
     lock_release(&larges.lock);
-}
-
-static void large_add(size_t *total, size_t bytes) {
-    __atomic_store_n(total, *total + bytes, __ATOMIC_RELAXED); /* written under the lock, read without */
-}
-
-/* Mappings are rounded so that nearly equal sizes can use each other's: to 1/16 of the size at most. */
-static size_t large_round(size_t size) {
-    size_t grain = UNIT_SIZE;
-    if (size > 16 * (size_t)UNIT_SIZE) {
-        size_t sixteenth = (size_t)1 << (bits_highest(size) - 4);
-        if (sixteenth > grain)
-            grain = sixteenth;
-    }
-    size_t rounded = align_up(size, grain);
-    return rounded < size ? align_up(size, UNIT_SIZE) : rounded;
-}
-
-/* The first stuck mapping, if it is good for the request: what cannot go home is at least used again. */
-static struct large *large_take_stuck(size_t bytes, size_t alignment) {
-    struct large *large = larges.stuck;
-    if (!large || large->bytes < bytes || ((uintptr_t)large->start & (alignment - 1)) != 0)
-        return NULL;
-    larges.stuck = large->next;
-    return large;
-}
-
-static size_t large_distance(const struct large *large, size_t bytes) {
-    return large->bytes > bytes ? large->bytes - bytes : bytes - large->bytes;
-}
-
-/* Takes the cached mapping of low..high bytes that is nearest to `bytes`. */
-static struct large *large_take_between(size_t low, size_t bytes, size_t high, size_t alignment) {
-    struct large **best = NULL, *taken = NULL;
-    lock_take(&larges.lock);
-    for (unsigned slot = 0; slot < LARGE_CACHE_SLOTS; slot++) {
-        struct large **place = &larges.cache[slot], *large = *place;
-        if (!large || large->bytes < low || large->bytes > high ||
-            ((uintptr_t)large->start & (alignment - 1)) != 0)
-            continue;
-        if (!best || large_distance(large, bytes) < large_distance(*best, bytes))
-            best = place;
-    }
-    if (best) {
-        taken = *best;
-        *best = NULL;
-        large_add(&larges.cached_bytes, -taken->bytes);
-    }
-    lock_release(&larges.lock);
-    return taken;
-}
-
-/* A mapping that we have: one that holds `bytes` and wastes at most an eighth, or one that is stuck. */
-static struct large *large_take_cached(size_t bytes, size_t alignment) {
-    struct large *large = large_take_between(bytes, bytes, bytes + bytes / 8, alignment);
-    if (large)
-        return large;
-    lock_take(&larges.lock);
-    large = large_take_stuck(bytes, alignment);
-    lock_release(&larges.lock);
-    return large;
-}
-
-/* Takes the mapping whose turn it is out of the cache; NULL when the cache is empty. */
-static struct large *large_evict(void) {
-    for (unsigned looked = 0; looked < LARGE_CACHE_SLOTS; looked++) {
-        larges.turn = (larges.turn + 1) % LARGE_CACHE_SLOTS;
-        struct large *large = larges.cache[larges.turn];
-        if (!large)
-            continue;
-        larges.cache[larges.turn] = NULL;
-        large_add(&larges.cached_bytes, -large->bytes);
-        return large;
-    }
-    return NULL;
-}
-
-static bool large_place(struct large *large) {
-    if (larges.cached_bytes + large->bytes > larges.cache_limit)
-        return false;
-    for (unsigned slot = 0; slot < LARGE_CACHE_SLOTS; slot++) {
-        if (larges.cache[slot])
-            continue;
-        larges.cache[slot] = large;
-        large_add(&larges.cached_bytes, large->bytes);
-        return true;
-    }
-    return false;
-}
-
-/* Puts a mapping in the cache. When there is no room for it, one other goes: so a cache of a size that nobody
- * asks for any more makes way in time. Returns what is to be unmapped, linked by next. */
-static struct large *large_put_cached(struct large *large) {
-    struct large *out = NULL;
-    lock_take(&larges.lock);
-    bool placed = large_place(large);
-    if (!placed && large->bytes <= larges.cache_limit) {
-        out = large_evict();
-        placed = large_place(large);
-    }
-    ASSERT(P2, larges.cached_bytes <= larges.cache_limit);
-    lock_release(&larges.lock);
-    if (out)
-        out->next = NULL;
-    if (placed)
-        return out;
-    large->next = out;
-    return large;
 }
 
 static void large_count_mapped(size_t bytes) {
     lock_take(&larges.lock);
-    large_add(&larges.mapped_bytes, bytes);
+    /* written under the lock, read without */
+    __atomic_store_n(&larges.mapped_bytes, larges.mapped_bytes + bytes, __ATOMIC_RELAXED);
     lock_release(&larges.lock);
 }
 
+/* ---- what is live, what waits: under the lock ---- */
+
+/* What a live block is taken to hold in memory: what was measured when it was freed before, else all of it. */
+static size_t large_weight(const struct large *large) {
+    return large->turns > 0 && large->resident < large->bytes ? large->resident : large->bytes;
+}
+
+/* The block has `bytes` now, and stands on extent bytes. One that has grown is to be measured anew. */
+static void large_enter(struct large *large, size_t bytes) {
+    if (large->bytes != 0 && bytes > large->bytes)
+        large->turns = 0;
+    large->bytes = bytes;
+    larges.held += large_weight(large);
+    larges.live += bytes;
+    if (larges.live > larges.live_peak)
+        larges.live_peak = larges.live;
+    large->roomy = !large->home && large->extent - bytes > bytes / 4;
+    if (!large->roomy)
+        return;
+    larges.slack += large->extent - bytes;
+    spare_age_add(&larges.roomy, large);
+}
+
+/* From here on nobody else changes the block's extent. */
+static void large_keep_slack(struct large *large) {
+    if (!large->roomy)
+        return;
+    larges.slack -= large->extent - large->bytes;
+    spare_age_remove(&larges.roomy, large);
+    large->roomy = false;
+}
+
+static void large_leave(struct large *large) {
+    larges.live -= large->bytes;
+    larges.held -= large_weight(large);
+    large_keep_slack(large);
+}
+
+static void large_wait(struct large *large) {
+    large->bytes = large->extent;
+    large->place = larges.waiting;
+    larges.cache[larges.waiting++] = large;
+    spare_put(large);
+}
+
+/* Takes a block that spare has just let go out of the table: the last one gets its place. */
+static struct large *large_waited(struct large *large) {
+    if (!large)
+        return NULL;
+    struct large *last = larges.cache[--larges.waiting];
+    larges.cache[last->place = large->place] = last;
+    larges.cache[larges.waiting] = NULL;
+    return large;
+}
+
+static struct large *large_take_waiting(size_t bytes, size_t most, size_t alignment, bool mapping) {
+    return large_waited(spare_take(bytes, most, alignment, mapping));
+}
+
+static bool large_holds_too_much(void) {
+    size_t waiting = spare_resident_bytes();
+    return waiting > larges.cache_limit || larges.waiting > LARGE_WAITING_MOST ||
+           larges.held + waiting + larges.slack > larges.live_peak + larges.live_peak / 8;
+}
+
+static struct large *large_give_up_oldest(void) {
+    struct large *large = spare_oldest();
+    if (large)
+        spare_remove(large);
+    return large_waited(large);
+}
+
+/* Cuts what is above `extent` off a mapping; a record for it, NULL when there is none at hand. */
+static struct large *large_cut(struct large *large, size_t extent) {
+    struct large *rest = large_pop(&larges.unused);
+    if (!rest)
+        return NULL;
+    size_t seam = large->seam > extent ? large->seam - extent : 0;
+    *rest = (struct large){.start = large->start + extent, .extent = large->extent - extent, .seam = seam};
+    rest->resident = large->resident < rest->extent ? large->resident : rest->extent;
+    large->resident -= rest->resident;
+    large->extent = extent;
+    if (large->seam >= extent)
+        large->seam = 0;
+    return rest;
+}
+
+/* The slack of the live block that has had it for longest, as a mapping. */
+static struct large *large_give_up_slack(void) {
+    struct large *large = larges.roomy.oldest;
+    if (!large)
+        return NULL;
+    large_leave(large);
+    struct large *rest = large_cut(large, large->bytes);
+    large_enter(large, large->bytes);
+    return rest;
+}
+
+/* Takes out what is held above the bounds, linked by next: to be released without the lock. */
+static struct large *large_excess(void) {
+    struct large *out = NULL;
+    for (unsigned i = 0; i < LARGE_GIVE_UP && large_holds_too_much(); i++) {
+        struct large *large = large_give_up_oldest();
+        if (!large)
+            large = large_give_up_slack();
+        if (!large)
+            break;
+        large_push(&out, large);
+    }
+    return out;
+}
+
+/* ---- giving back: without the lock ---- */
+
 /* Unmaps; what the kernel refuses to unmap gives its pages back and waits for reuse, P3. */
 static bool large_unmap(struct large *large) {
-    if (os_unmap(large->start, large->bytes)) {
-        large_count_mapped(-large->bytes);
+    if (os_unmap(large->start, large->extent)) {
+        large_count_mapped(-large->extent);
         large_give_record(large);
         return true;
     }
-    os_advise(large->start, large->bytes, OS_DONTNEED);
+    os_advise(large->start, large->extent, OS_DONTNEED);
     lock_take(&larges.lock);
-    large->next = larges.stuck;
-    larges.stuck = large;
+    large_push(&larges.stuck, large);
     lock_release(&larges.lock);
     return false;
 }
 
-/* Unmaps what is linked by next; returns the bytes that went home. */
-static size_t large_unmap_all(struct large *large) {
-    size_t gone = 0;
-    for (struct large *next; large; large = next) {
-        size_t bytes = large->bytes;
-        next = large->next;
-        gone += large_unmap(large) ? bytes : 0;
-    }
-    return gone;
+/* Returns the bytes that went home. */
+static size_t large_release(struct large *large) {
+    size_t bytes = large->extent;
+    if (!large->home)
+        return large_unmap(large) ? bytes : 0;
+    pagemap_set(large->start, bytes >> UNIT_SHIFT, PAGEMAP_NONE, NULL);
+    superslab_give(large->home, large->start, (unsigned)(bytes >> UNIT_SHIFT));
+    large_give_record(large);
+    return 0;
 }
 
-/* After more has become live: what is cached goes as far as it would lift the sum above what was live before. So the
- * cache saves system calls, but never makes a process larger than it made itself. */
-static void large_trim_to_peak(void) {
-    struct large *out = NULL;
+/* Releases what is linked by next. */
+static void large_release_all(struct large *out) {
+    while (out)
+        large_release(large_pop(&out));
+}
+
+/* After more has become live. */
+static void large_settle(void) {
     lock_take(&larges.lock);
-    size_t live = larges.mapped_bytes - larges.cached_bytes;
-    if (live > larges.live_peak)
-        larges.live_peak = live;
-    while (live + larges.cached_bytes > larges.live_peak) {
-        struct large *large = large_evict();
-        if (!large)
-            break;
-        large->next = out;
-        out = large;
+    struct large *out = large_excess();
+    lock_release(&larges.lock);
+    large_release_all(out);
+}
+
+/* Measures what is in memory of a block that has just left; the lock is not held meanwhile. */
+static void large_measure(struct large *large) {
+    lock_release(&larges.lock);
+    large->resident = pages_resident(large->start, large->extent);
+    lock_take(&larges.lock);
+}
+
+void large_delete(struct large *large) {
+    struct large *out = large;
+    pagemap_set(large->start, 1, PAGEMAP_NONE, NULL);
+    lock_take(&larges.lock);
+    large_leave(large);
+    if (large->turns++ % LARGE_MEASURE == 0)
+        large_measure(large);
+    if (large->resident > larges.cache_limit || larges.cache_limit == 0) {
+        large->next = NULL;
+    } else {
+        large_wait(large);
+        out = large_excess();
+    }
+    ASSERT(P2, spare_resident_bytes() <= larges.cache_limit || out);
+    lock_release(&larges.lock);
+    large_release_all(out);
+}
+
+/* ---- a block ---- */
+
+/* The first stuck mapping, if it is good for the request: what cannot go home is at least used again. */
+static struct large *large_take_stuck(size_t bytes, size_t alignment) {
+    struct large *large = larges.stuck;
+    if (!large || large->extent < bytes || ((uintptr_t)large->start & (alignment - 1)) != 0)
+        return NULL;
+    return large_pop(&larges.stuck);
+}
+
+/* A mapping to be used instead of a new one: what is mapped stays within what was once live and what may wait, so
+ * beyond that a longer one is cut. NULL: there is room for a new one. */
+static struct large *large_take_any(size_t bytes, size_t alignment) {
+    lock_take(&larges.lock);
+    struct large *large = large_take_stuck(bytes, alignment);
+    if (!large && larges.mapped_bytes + bytes > larges.live_peak + larges.cache_limit) {
+        large = large_take_waiting(bytes, SIZE_MOST, alignment, true);
+        struct large *rest = large && large->extent > bytes ? large_cut(large, bytes) : NULL;
+        if (rest)
+            large_wait(rest);
     }
     lock_release(&larges.lock);
-    large_unmap_all(out);
+    return large;
 }
 
 static struct large *large_map(size_t bytes, size_t alignment) {
     struct large *large = large_take_record();
     if (!large)
         return NULL;
-    large->home = NULL;
-    large->bytes = bytes;
+    large->extent = bytes;
     large->start = os_map_aligned(bytes, alignment, pagemap_hint_mapping(bytes, alignment));
     if (large->start && pagemap_reserve(large->start, 1)) {
         large_count_mapped(bytes);
@@ -208,8 +282,14 @@ static struct large *large_map(size_t bytes, size_t alignment) {
     return NULL;
 }
 
-static struct large *large_new_run(size_t size, bool *zeroed) {
-    unsigned units = (unsigned)(align_up(size, UNIT_SIZE) >> UNIT_SHIFT);
+static struct large *large_new_mapping(size_t bytes, size_t alignment, bool *zeroed) {
+    struct large *large = large_take_any(bytes, alignment);
+    *zeroed = large == NULL;
+    return large ? large : large_map(bytes, alignment);
+}
+
+static struct large *large_new_run(size_t bytes, bool *zeroed) {
+    unsigned units = (unsigned)(bytes >> UNIT_SHIFT);
     struct large *large = large_take_record();
     if (!large)
         return NULL;
@@ -220,137 +300,216 @@ static struct large *large_new_run(size_t size, bool *zeroed) {
     }
     large->start = run.start;
     large->home = run.home;
-    large->bytes = (size_t)units * UNIT_SIZE;
+    large->extent = bytes;
     *zeroed = run.zeroed;
     pagemap_set(run.start + UNIT_SIZE, units - 1, PAGEMAP_RUN_INSIDE, large);
-    pagemap_set(run.start, 1, PAGEMAP_RUN, large);
     return large;
 }
 
-void large_delete(struct large *large) {
-    size_t units = large->home ? large->bytes >> UNIT_SHIFT : 1;
-    pagemap_set(large->start, units, PAGEMAP_NONE, NULL);
-    if (large->home) {
-        superslab_give(large->home, large->start, (unsigned)units);
-        large_give_record(large);
-        return;
+/* A waiting block that wastes at most a quarter, and what has to go because it is live now. */
+static struct large *large_take_fit(size_t bytes, size_t fit, size_t alignment) {
+    lock_take(&larges.lock);
+    struct large *large = large_take_waiting(fit, fit + fit / 4, alignment, false), *out = NULL;
+    if (large) {
+        large_enter(large, bytes);
+        out = large_excess();
     }
-    large_unmap_all(large_put_cached(large));
-}
-
-static void *large_resize_run(struct large *large, size_t bytes) {
-    unsigned units = (unsigned)(large->bytes >> UNIT_SHIFT), wanted = (unsigned)(bytes >> UNIT_SHIFT);
-    if (wanted > units) {
-        if (!superslab_extend(large->home, large->start, units, wanted - units))
-            return NULL;
-        pagemap_set(large->start + large->bytes, wanted - units, PAGEMAP_RUN_INSIDE, large);
-    } else if (wanted < units) {
-        pagemap_set(large->start + bytes, units - wanted, PAGEMAP_NONE, NULL);
-        superslab_give(large->home, large->start + bytes, units - wanted);
-    }
-    large->bytes = bytes;
-    return large->start;
-}
-
-/* Moves the mapping's pages to a longer range of addresses. */
-static void *large_move(struct large *large, size_t bytes) {
-    unsigned char *target = os_map_aligned(bytes, UNIT_SIZE, pagemap_hint_mapping(bytes, UNIT_SIZE));
-    if (!target)
-        return NULL;
-    /* Before the old addresses are free: another thread may get them at once. */
-    pagemap_set(large->start, 1, PAGEMAP_NONE, NULL);
-    if (!pagemap_reserve(target, 1) || !os_remap_to(large->start, large->bytes, bytes, target)) {
-        pagemap_set(large->start, 1, PAGEMAP_MAPPING, large);
-        os_unmap(target, bytes);
-        return NULL;
-    }
-    large->start = target;
-    pagemap_set(target, 1, PAGEMAP_MAPPING, large);
-    return target;
-}
-
-static void *large_resize_mapping(struct large *large, size_t bytes) {
-    void *start = NULL;
-    if (bytes == large->bytes)
-        return large->start;
-    if (bytes < large->bytes)
-        start = os_unmap(large->start + bytes, large->bytes - bytes) ? large->start : NULL;
-    else
-        start = os_remap(large->start, large->bytes, bytes, false) ? large->start : large_move(large, bytes);
-    if (!start)
-        return bytes < large->bytes ? large->start : NULL;
-    large_count_mapped(bytes - large->bytes);
-    large->bytes = bytes;
-    return start;
-}
-
-/* A cached mapping of nearly the size, made as long as wanted: most of its pages stay. NULL: none, or it could not be. */
-static struct large *large_take_near(size_t bytes) {
-    struct large *large = large_take_between(bytes / 2, bytes, bytes * 2, UNIT_SIZE);
-    if (!large || large_resize_mapping(large, bytes))
-        return large;
-    pagemap_set(large->start, 1, PAGEMAP_NONE, NULL); /* a move that failed has put it back */
-    large_unmap_all(large_put_cached(large));
-    return NULL;
-}
-
-static struct large *large_new_mapping(size_t size, size_t alignment, bool *zeroed) {
-    if (size > PTRDIFF_MAX - 2 * (size_t)UNIT_SIZE || alignment > PTRDIFF_MAX / 2)
-        return NULL;
-    if (alignment < UNIT_SIZE)
-        alignment = UNIT_SIZE;
-    size_t bytes = large_round(size);
-    struct large *large = large_take_cached(bytes, alignment);
-    if (!large && alignment == UNIT_SIZE)
-        large = large_take_near(bytes);
-    *zeroed = large == NULL;
-    if (!large)
-        large = large_map(bytes, alignment);
-    if (!large)
-        return NULL;
-    large_trim_to_peak();
-    pagemap_set(large->start, 1, PAGEMAP_MAPPING, large);
+    lock_release(&larges.lock);
+    large_release_all(out);
     return large;
 }
 
 void *large_new(size_t size, size_t alignment, bool *zeroed) {
-    bool run = size <= RUN_LARGEST && alignment <= UNIT_SIZE;
-    if (size == 0)
-        size = 1;
-    struct large *large = run ? large_new_run(size, zeroed) : large_new_mapping(size, alignment, zeroed);
-    ASSERT(P1, !large || ((uintptr_t)large->start & (alignment - 1)) == 0);
-    return large ? large->start : NULL;
+    if (size > SIZE_MOST || alignment > PTRDIFF_MAX / 2)
+        return NULL;
+    alignment = alignment < UNIT_SIZE ? UNIT_SIZE : alignment;
+    size_t bytes = align_up(size ? size : 1, UNIT_SIZE), fit = spare_round(bytes);
+    *zeroed = false;
+    struct large *large = large_take_fit(bytes, fit, alignment);
+    if (!large) {
+        bool run = bytes <= RUN_LARGEST && alignment == UNIT_SIZE;
+        large = run ? large_new_run(bytes, zeroed) : large_new_mapping(fit, alignment, zeroed);
+        if (!large)
+            return NULL;
+        lock_take(&larges.lock);
+        large_enter(large, bytes);
+        lock_release(&larges.lock);
+        large_settle();
+    }
+    pagemap_set(large->start, 1, large->home ? PAGEMAP_RUN : PAGEMAP_MAPPING, large);
+    ASSERT(P1, ((uintptr_t)large->start & (alignment - 1)) == 0);
+    return large->start;
+}
+
+/* ---- resizing ---- */
+
+/* The block gets another length, and stands on `extent` bytes now. */
+static void *large_set(struct large *large, size_t bytes, size_t extent) {
+    lock_take(&larges.lock);
+    large_leave(large);
+    large->extent = extent;
+    large_enter(large, bytes);
+    lock_release(&larges.lock);
+    return large->start;
+}
+
+/* Grows within the slack; when that is not what is wanted, the slack stays as it is until the block is set anew. */
+static bool large_grow_inside(struct large *large, size_t bytes) {
+    lock_take(&larges.lock);
+    bool inside = bytes > large->bytes && bytes <= large->extent;
+    if (inside) {
+        large_leave(large);
+        large_enter(large, bytes);
+    } else {
+        large_keep_slack(large);
+    }
+    lock_release(&larges.lock);
+    return inside;
+}
+
+/* Where a block that grows finds warm pages: the smallest mapping that waits and is long enough, if at least half of it
+ * is in memory; its seam, if any, must come to lie under the block's pages. */
+static struct large *large_warm_target(const struct large *large, size_t bytes) {
+    lock_take(&larges.lock);
+    struct large *target = large->seam ? NULL : large_take_waiting(bytes, SIZE_MOST, UNIT_SIZE, true);
+    if (target && (target->seam > large->extent || target->resident < target->extent / 2)) {
+        large_wait(target);
+        target = NULL;
+    }
+    lock_release(&larges.lock);
+    return target;
+}
+
+/* Moves the pages of a block over the first ones of `target`, area by area. Of the second, what cannot be moved is copied:
+ * then it stays where it was, too, and that is lost. */
+static bool large_move_pages(const struct large *large, struct large *target) {
+    size_t first = large->seam ? large->seam : large->extent, second = large->extent - first;
+    if (large->home)
+        return pages_move_out(large->start, first, target->start);
+    if (!os_remap_to(large->start, first, first, target->start))
+        return false;
+    if (second > 0 && !os_remap_to(large->start + first, second, second, target->start + first)) {
+        memcpy(target->start + first, large->start + first, second);
+        os_unmap(large->start + first, second);
+    }
+    return true;
+}
+
+static void large_swap_place(struct large *large, struct large *target) {
+    struct large old = *large;
+    large->start = target->start;
+    large->home = NULL;
+    large->seam = old.seam ? old.seam : old.extent < target->extent ? old.extent : 0;
+    large->extent = target->extent;
+    *target = old;
+}
+
+/* Moves the block's pages to the mapping `target`. The old addresses lose their tag before another thread can get them. */
+static void *large_move(struct large *large, size_t bytes, struct large *target) {
+    if (!target)
+        return NULL;
+    uint32_t tag = large->home ? PAGEMAP_RUN : PAGEMAP_MAPPING;
+    pagemap_set(large->start, 1, PAGEMAP_NONE, NULL);
+    if (!large_move_pages(large, target)) {
+        pagemap_set(large->start, 1, tag, large);
+        large_release(target);
+        return NULL;
+    }
+    lock_take(&larges.lock);
+    large_leave(large);
+    large_swap_place(large, target);
+    large_enter(large, bytes);
+    lock_release(&larges.lock);
+    size_t units = target->extent >> UNIT_SHIFT;
+    if (target->home) {
+        pagemap_set(target->start, units, PAGEMAP_NONE, NULL);
+        superslab_give_empty(target->home, target->start, (unsigned)units);
+    } else {
+        large_count_mapped(-target->extent);
+    }
+    large_give_record(target);
+    pagemap_set(large->start, 1, PAGEMAP_MAPPING, large);
+    return large->start;
+}
+
+static void *large_resize_run(struct large *large, size_t bytes) {
+    size_t before = large->extent, units = before >> UNIT_SHIFT;
+    if (bytes < before) {
+        large_set(large, bytes, bytes);
+        pagemap_set(large->start + bytes, units - (bytes >> UNIT_SHIFT), PAGEMAP_NONE, NULL);
+        superslab_give(large->home, large->start + bytes, (unsigned)(units - (bytes >> UNIT_SHIFT)));
+        return large->start;
+    }
+    unsigned more = (unsigned)((bytes - before) >> UNIT_SHIFT);
+    if (bytes <= RUN_LARGEST && superslab_extend(large->home, large->start, (unsigned)units, more)) {
+        pagemap_set(large->start + before, more, PAGEMAP_RUN_INSIDE, large);
+        return large_set(large, bytes, bytes);
+    }
+    if (large->bytes < MOVE_FROM)
+        return NULL;
+    struct large *warm = large_warm_target(large, spare_round(bytes));
+    return large_move(large, bytes, warm ? warm : large_map(spare_round(bytes), UNIT_SIZE));
+}
+
+static void *large_shrink_mapping(struct large *large, size_t bytes) {
+    size_t extent = spare_round(bytes), before = large->extent;
+    if (extent >= before || (bytes <= RUN_LARGEST && bytes <= large->bytes / 2))
+        return extent >= before ? large->start : NULL; /* too small for a mapping: alloc copies */
+    if (!os_unmap(large->start + extent, before - extent))
+        return large->start;
+    large_count_mapped(extent - before);
+    if (large->seam >= extent)
+        large->seam = 0;
+    return large_set(large, bytes, extent);
+}
+
+static void *large_resize_mapping(struct large *large, size_t bytes) {
+    size_t before = large->extent, extent = spare_round(bytes);
+    if (bytes < large->bytes)
+        return large_shrink_mapping(large, bytes);
+    struct large *warm = large_warm_target(large, extent);
+    if (warm)
+        return large_move(large, bytes, warm);
+    if (!os_remap(large->start + large->seam, before - large->seam, extent - large->seam, false))
+        return large_move(large, bytes, large_map(extent, UNIT_SIZE));
+    large_count_mapped(extent - before);
+    return large_set(large, bytes, extent);
 }
 
 void *large_resize(struct large *large, size_t size) {
-    if (size > PTRDIFF_MAX - 2 * (size_t)UNIT_SIZE)
+    if (size > SIZE_MOST)
         return NULL;
-    if (large->home)
-        return size <= RUN_LARGEST ? large_resize_run(large, align_up(size, UNIT_SIZE)) : NULL;
-    if (size <= RUN_LARGEST)
-        return NULL; /* too small for a mapping: alloc copies */
-    if (size <= large->bytes && large->bytes - size <= large->bytes / 8)
+    size_t bytes = align_up(size, UNIT_SIZE);
+    if (bytes <= large->bytes && large->bytes - bytes <= bytes / 8)
         return large->start;
-    void *start = large_resize_mapping(large, large_round(size));
-    large_trim_to_peak();
+    void *start = large->start;
+    if (!large_grow_inside(large, bytes))
+        start = large->home ? large_resize_run(large, bytes) : large_resize_mapping(large, bytes);
+    large_settle();
     return start;
+}
+
+/* ---- all in all ---- */
+
+/* What large_purge gives up next, NULL when it is done. */
+static struct large *large_give_up(size_t keep) {
+    lock_take(&larges.lock);
+    bool oldest = spare_resident_bytes() > keep || keep == 0;
+    struct large *large = oldest ? large_give_up_oldest() : NULL;
+    if (!large && spare_resident_bytes() <= keep)
+        large = large_give_up_slack();
+    lock_release(&larges.lock);
+    return large;
 }
 
 size_t large_purge(size_t keep) {
     size_t purged = 0;
-    for (unsigned slot = 0; slot < LARGE_CACHE_SLOTS; slot++) {
-        lock_take(&larges.lock);
-        struct large *large = larges.cached_bytes > keep ? larges.cache[slot] : NULL;
-        if (large) {
-            larges.cache[slot] = NULL;
-            large_add(&larges.cached_bytes, -large->bytes);
-        }
-        lock_release(&larges.lock);
-        size_t bytes = large ? large->bytes : 0;
-        if (large && large_unmap(large))
-            purged += bytes;
+    bool runs = false;
+    for (struct large *large; (large = large_give_up(keep)) != NULL;) {
+        runs |= large->home != NULL;
+        purged += large_release(large);
     }
-    return purged;
+    return runs ? purged + superslab_purge(keep, UINT_MAX) : purged;
 }
 
 void large_configure(size_t cache_bytes) {
@@ -362,7 +521,7 @@ size_t large_mapped_bytes(void) {
 }
 
 size_t large_cached_bytes(void) {
-    return __atomic_load_n(&larges.cached_bytes, __ATOMIC_RELAXED);
+    return spare_mapping_bytes();
 }
 
 void large_lock(bool take) {

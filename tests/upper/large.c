@@ -51,20 +51,34 @@ static unsigned length_of(const struct large *list) {
     return length;
 }
 
-/* The cache within its bounds, its sum right. */
+static void *new_dense_block(size_t size) {
+    unsigned char *block = new_block(size);
+    memset(block, 0xa5, record_of(block)->extent);
+    return block;
+}
+
+/* What waits is within its bounds. */
 static void check_cache(void) {
+    assert_true(spare_resident_bytes() <= larges.cache_limit);
+    assert_true(spare_mapping_bytes() <= large_mapped_bytes());
+    assert_true(larges.waiting <= LARGE_WAITING_MOST);
     size_t bytes = 0;
-    for (unsigned slot = 0; slot < LARGE_CACHE_SLOTS; slot++)
-        bytes += larges.cache[slot] ? larges.cache[slot]->bytes : 0;
-    assert_int_equal(large_cached_bytes(), bytes);
-    assert_true(bytes <= larges.cache_limit);
-    assert_true(bytes <= large_mapped_bytes());
+    for (unsigned i = 0; i < ARRAY_LENGTH(larges.cache); i++) {
+        assert_int_equal(larges.cache[i] != NULL, i < larges.waiting);
+        bytes += larges.cache[i] ? larges.cache[i]->extent : 0;
+    }
+    assert_int_equal(bytes, spare_mapping_bytes() + spare_run_bytes());
 }
 
 static int setup(void **state) {
     kernel_reset(state);
     large_purge(0);
     large_configure(CACHE);
+    assert_int_equal(larges.live, 0);
+    assert_int_equal(larges.held, 0);
+    assert_int_equal(larges.slack, 0);
+    assert_int_equal(larges.waiting, 0);
+    larges.live_peak = 0;
     assert_int_equal(large_cached_bytes(), 0);
     return 0;
 }
@@ -122,7 +136,7 @@ static void large_P2_cache_is_bounded_in_bytes(void **state) {
     (void)state;
     void *blocks[10];
     for (int i = 0; i < 10; i++)
-        blocks[i] = new_block(4 * MIB);
+        blocks[i] = new_dense_block(4 * MIB);
     kernel.unmap.count = 0;
     for (int i = 0; i < 10; i++) {
         delete_block(blocks[i]);
@@ -133,27 +147,40 @@ static void large_P2_cache_is_bounded_in_bytes(void **state) {
     assert_int_equal(large_purge(9 * MIB), 8 * MIB);
     assert_int_equal(large_cached_bytes(), 8 * MIB);
     large_configure(8 * MIB);
-    delete_block(new_block(20 * MIB));
+    delete_block(new_dense_block(20 * MIB));
     assert_int_equal(large_cached_bytes(), 8 * MIB);
+}
+
+/* Of a block of which little is in memory, only that counts. */
+static void large_P2_counts_what_is_in_memory(void **state) {
+    (void)state;
+    void *blocks[10];
+    for (int i = 0; i < 10; i++)
+        blocks[i] = new_block(4 * MIB);
+    for (int i = 0; i < 10; i++)
+        delete_block(blocks[i]);
+    assert_int_equal(large_cached_bytes(), 40 * MIB);
+    assert_true(spare_resident_bytes() >= 10 * 3 * 4 * KIB);
+    check_cache();
 }
 
 static void large_P2_cache_is_bounded_in_places(void **state) {
     (void)state;
-    void *blocks[LARGE_CACHE_SLOTS + 5];
+    void *blocks[LARGE_WAITING_MOST + 5];
     large_configure(GIB);
     for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
         blocks[i] = new_block(MIB + 1);
-    size_t each = record_of(blocks[0])->bytes;
+    size_t each = record_of(blocks[0])->extent;
     for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
         delete_block(blocks[i]);
-    assert_int_equal(large_cached_bytes(), LARGE_CACHE_SLOTS * each);
+    assert_int_equal(large_cached_bytes(), LARGE_WAITING_MOST * each);
     check_cache();
 }
 
 /* A cache full of a size that nobody asks for any more makes way for the size that is used now. */
 static void large_cache_makes_way(void **state) {
     (void)state;
-    void *blocks[LARGE_CACHE_SLOTS];
+    void *blocks[LARGE_WAITING_MOST];
     large_configure(GIB);
     for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
         blocks[i] = new_block(MIB + 1);
@@ -164,9 +191,13 @@ static void large_cache_makes_way(void **state) {
     delete_block(new_block(3 * MIB));
     assert_int_equal(kernel.map.count, maps);
     check_cache();
-    large_configure(LARGE_CACHE_SLOTS * 2 * MIB);
-    for (unsigned i = 0; i < LARGE_CACHE_SLOTS; i++) /* by bytes, too: a few frees later it is kept */
-        delete_block(new_block(20 * MIB));
+    large_purge(0);
+    large_configure(32 * MIB);
+    for (unsigned i = 0; i < 16; i++)
+        blocks[i] = new_dense_block(2 * MIB);
+    for (unsigned i = 0; i < 16; i++)
+        delete_block(blocks[i]);
+    delete_block(new_dense_block(20 * MIB)); /* by bytes, too */
     maps = (unsigned)kernel.map.count;
     delete_block(new_block(20 * MIB));
     assert_int_equal(kernel.map.count, maps);
@@ -196,44 +227,129 @@ static void large_cached_mapping_is_used_again(void **state) {
     assert_int_equal(large_mapped_bytes(), large_cached_bytes());
 }
 
-/* A mapping of nearly the size is cut or grown, and its pages stay; when that is refused, nothing is lost. */
-static void large_near_mapping_is_made_as_long_as_wanted(void **state) {
+/* When as much is mapped as was once live and may wait, a longer mapping is cut; both parts are good for use. */
+static void large_longer_mapping_is_cut(void **state) {
     (void)state;
-    bool zeroed;
-    unsigned char *block = new_block(4 * MIB);
-    delete_block(block);
+    unsigned char *block = new_block(16 * MIB), *small = new_block(100 * KIB);
+    large_delete(record_of(block));
+    delete_block(small);
+    large_configure(4 * KIB * 16);
     kernel.map.count = 0;
-    assert_ptr_equal(large_new(3 * MIB, 16, &zeroed), block);
-    assert_false(zeroed);
+    unsigned char *front = new_block(5 * MIB), *back = new_block(11 * MIB);
+    assert_ptr_equal(front, block);
+    assert_ptr_equal(back, block + 5 * MIB);
     assert_int_equal(kernel.map.count, 0);
-    assert_int_equal(record_of(block)->bytes, 3 * MIB);
-    delete_block(block);
-    unsigned char *longer = new_block(5 * MIB);
-    assert_int_equal(record_of(longer)->bytes, 5 * MIB);
-    assert_int_equal(longer[0], 0xa5);
-    delete_block(longer);
-    kernel.remap.refuse = 2; /* in place, and elsewhere */
-    void *fresh = new_block(8 * MIB);
-    assert_int_equal(record_of(fresh)->bytes, 8 * MIB);
-    assert_int_equal(pagemap_tag(longer) == PAGEMAP_NONE || longer == fresh, true);
-    delete_block(fresh);
-    check_cache();
-    assert_int_equal(large_mapped_bytes(), large_cached_bytes());
+    delete_block(front);
+    delete_block(back);
 }
 
-/* The cache never lifts the sum of mappings above what was live at once. */
+/* Dense blocks and what waits for them stay together within an eighth above what was live at once. */
 static void large_cache_keeps_below_the_peak(void **state) {
     (void)state;
-    larges.live_peak = 0;
-    void *first = new_block(16 * MIB);
+    void *first = new_dense_block(16 * MIB);
     delete_block(first);
-    void *small = new_block(2 * MIB);
-    assert_true(large_mapped_bytes() <= 16 * MIB);
-    void *grown = large_resize(record_of(small), 12 * MIB);
-    assert_non_null(grown);
-    assert_true(large_mapped_bytes() <= 16 * MIB);
-    delete_block(grown);
+    void *small = new_dense_block(2 * MIB);
+    assert_int_equal(large_mapped_bytes(), 18 * MIB);
+    void *next = new_dense_block(3 * MIB); /* more than an eighth: what waits goes */
+    assert_int_equal(large_mapped_bytes(), 5 * MIB);
+    delete_block(small);
+    delete_block(next);
     check_cache();
+}
+
+/* A block that grows moves into what waits, keeps its content and has the rest as slack; that can be taken back. */
+static void large_grows_into_what_waits(void **state) {
+    (void)state;
+    void *first = new_dense_block(16 * MIB);
+    unsigned char *block = new_block(2 * MIB);
+    delete_block(first);
+    kernel.map.count = 0;
+    assert_ptr_equal(large_resize(record_of(block), 3 * MIB), first);
+    block = first;
+    assert_int_equal(record_of(block)->extent, 16 * MIB);
+    assert_int_equal(record_of(block)->bytes, 3 * MIB);
+    assert_int_equal(larges.slack, 13 * MIB);
+    assert_int_equal(block[MIB], 0xa5);
+    assert_int_equal(large_mapped_bytes(), 16 * MIB);
+    kernel.remap.count = 0;
+    assert_ptr_equal(large_resize(record_of(block), 10 * MIB), block);
+    assert_int_equal(kernel.remap.count + kernel.map.count, 0);
+    assert_int_equal(large_purge(0), 6 * MIB);
+    assert_int_equal(record_of(block)->extent, 10 * MIB);
+    assert_int_equal(large_mapped_bytes(), 10 * MIB);
+    delete_block(block);
+}
+
+static void refuse_third(void *start, size_t bytes) {
+    (void)start;
+    (void)bytes;
+    if (kernel.remap.count == 2)
+        kernel.remap.refuse = 1;
+}
+
+/* A block of two areas: the kernel moves only one at a time. */
+static void large_of_two_areas_grows(void **state) {
+    (void)state;
+    for (int refuse = 0; refuse < 2; refuse++) {
+        void *first = new_dense_block(8 * MIB);
+        unsigned char *block = new_block(2 * MIB);
+        delete_block(first);
+        block = large_resize(record_of(block), 8 * MIB);
+        assert_ptr_equal(block, first);
+        assert_int_equal(record_of(block)->seam, 2 * MIB);
+        block[5 * MIB] = 0x33;
+        unsigned char *old = block;
+        kernel.remap = (struct kernel_call){0, 1}; /* not in place */
+        kernel.before_remap = refuse ? refuse_third : NULL;
+        block = large_resize(record_of(block), 20 * MIB);
+        kernel.before_remap = NULL;
+        assert_non_null(block);
+        assert_ptr_not_equal(block, old);
+        assert_int_equal(kernel.remap.count, 3);
+        assert_int_equal(block[0], 0xa5);
+        assert_int_equal(block[5 * MIB], 0x33);
+        block[20 * MIB - 1] = 1;
+        delete_block(block);
+        large_purge(0);
+        assert_int_equal(large_mapped_bytes(), 0);
+    }
+}
+
+/* A run that cannot grow where it stands goes out to a mapping, and leaves its units empty. */
+static void large_run_moves_out(void **state) {
+    (void)state;
+    unsigned char *run = new_block(500 * KIB), *neighbour = new_block(64 * KIB);
+    run[300 * KIB] = 0x77;
+    size_t free_bytes = superslab_free_bytes(), dirty = superslab_dirty_bytes();
+    unsigned char *block = large_resize(record_of(run), MIB + MIB / 2);
+    assert_non_null(block);
+    assert_null(record_of(block)->home);
+    assert_int_equal(pagemap_tag(run), PAGEMAP_NONE);
+    assert_int_equal(block[0], 0xa5);
+    assert_int_equal(block[300 * KIB], 0x77);
+    assert_int_equal(superslab_free_bytes() - free_bytes, 512 * KIB);
+    assert_int_equal(superslab_dirty_bytes(), dirty);
+    for (size_t i = 0; i < 512 * KIB; i += KIB)
+        assert_int_equal(run[i], 0);
+    delete_block(neighbour);
+    delete_block(block);
+    run = new_block(60 * KIB);
+    assert_null(large_resize(record_of(run), 2 * MIB)); /* cheaper to copy */
+    delete_block(run);
+}
+
+static void large_run_that_cannot_move_out_stays(void **state) {
+    (void)state;
+    unsigned char *run = new_block(500 * KIB);
+    kernel.remap.refuse = ALWAYS;
+    assert_null(large_resize(record_of(run), 2 * MIB));
+    kernel.map.refuse = ALWAYS;
+    assert_null(large_resize(record_of(run), 2 * MIB));
+    assert_int_equal(run[0], 0xa5);
+    assert_int_equal(record_of(run)->bytes, 512 * KIB);
+    kernel_reset(state);
+    delete_block(run);
+    assert_int_equal(large_mapped_bytes(), 0);
 }
 
 static void large_P3_what_cannot_be_unmapped_is_used_again(void **state) {
@@ -267,11 +383,6 @@ static void large_resize_of_a_run_in_place(void **state) {
     assert_ptr_equal(large_resize(record_of(block), 500 * KIB), block);
     assert_int_equal(record_of(block)->bytes, 512 * KIB);
     assert_int_equal(block[0], 0xa5);
-    assert_null(large_resize(record_of(block), MIB + 1));
-    void *neighbour = new_block(64 * KIB);
-    if (neighbour == block + 512 * KIB)
-        assert_null(large_resize(record_of(block), 600 * KIB));
-    delete_block(neighbour);
     delete_block(block);
 }
 
@@ -364,7 +475,12 @@ int main(void) {
         cmocka_unit_test_setup(large_P2_cache_is_bounded_in_places, setup),
         cmocka_unit_test_setup(large_cache_makes_way, setup),
         cmocka_unit_test_setup(large_cached_mapping_is_used_again, setup),
-        cmocka_unit_test_setup(large_near_mapping_is_made_as_long_as_wanted, setup),
+        cmocka_unit_test_setup(large_P2_counts_what_is_in_memory, setup),
+        cmocka_unit_test_setup(large_longer_mapping_is_cut, setup),
+        cmocka_unit_test_setup(large_grows_into_what_waits, setup),
+        cmocka_unit_test_setup(large_of_two_areas_grows, setup),
+        cmocka_unit_test_setup(large_run_moves_out, setup),
+        cmocka_unit_test_setup(large_run_that_cannot_move_out_stays, setup),
         cmocka_unit_test_setup(large_cache_keeps_below_the_peak, setup),
         cmocka_unit_test_setup(large_P3_what_cannot_be_unmapped_is_used_again, setup),
         cmocka_unit_test_setup(large_resize_of_a_run_in_place, setup),

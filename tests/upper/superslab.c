@@ -212,6 +212,19 @@ static void superslab_zeroed_after_purge_is_true(void **state) {
     superslab_give(run.home, run.start, 8);
 }
 
+static void superslab_empty_run_is_not_dirty(void **state) {
+    (void)state;
+    assert_true(run_take(8));
+    unsigned char *start = runs[0].start;
+    memset(start, 0, 8 * (size_t)UNIT_SIZE);
+    superslab_give_empty(runs[0].home, start, 8);
+    run_count = 0;
+    check_room();
+    assert_int_equal(superslab_dirty_bytes(), 0);
+    assert_true(run_take(8));
+    assert_ptr_equal(runs[0].start, start);
+}
+
 static void superslab_stale_units_are_not_zeroed(void **state) {
     (void)state;
     for (int lazily = 0; lazily < 2; lazily++) {
@@ -314,6 +327,7 @@ int main(void) {
         cmocka_unit_test_setup(superslab_purge_keeps_and_counts, setup),
         cmocka_unit_test_setup(superslab_purge_is_bounded, setup),
         cmocka_unit_test_setup(superslab_zeroed_after_purge_is_true, setup),
+        cmocka_unit_test_setup(superslab_empty_run_is_not_dirty, setup),
         cmocka_unit_test_setup(superslab_stale_units_are_not_zeroed, setup),
         cmocka_unit_test_setup(superslab_lowest_and_dirty_come_first, setup),
         cmocka_unit_test_setup(superslab_little_address_space_is_taken_in_pieces, setup),

@@ -1,0 +1,131 @@
+#include "spare.h"
+
+enum { BINS = SPARE_WORDS * 64, EXACT = 32, STEPS_SHIFT = 4 };
+
+static struct {
+    uint64_t filled[SPARE_WORDS]; /* a bit a bin */
+    struct spare_ages ages;
+    size_t resident, mappings, runs; /* bytes */
+} spares;
+
+/* Apart, because they start as zeros: they take no room in the file and no page until they are used. */
+static struct large *spare_bins[BINS];
+
+/* The bin of blocks of this size, rounded down. */
+static unsigned spare_bin(size_t bytes) {
+    size_t units = bytes >> UNIT_SHIFT;
+    if (units < EXACT)
+        return (unsigned)units;
+    unsigned shift = bits_highest(units) - STEPS_SHIFT;
+    return (shift << STEPS_SHIFT) + (unsigned)(units >> shift);
+}
+
+size_t spare_round(size_t bytes) {
+    size_t units = bytes >> UNIT_SHIFT;
+    return units < EXACT ? bytes : align_up(bytes, (size_t)UNIT_SIZE << (bits_highest(units) - STEPS_SHIFT));
+}
+
+void spare_age_add(struct spare_ages *ages, struct large *large) {
+    large->newer = NULL;
+    large->older = ages->newest;
+    if (ages->newest)
+        ages->newest->newer = large;
+    else
+        ages->oldest = large;
+    ages->newest = large;
+}
+
+void spare_age_remove(struct spare_ages *ages, struct large *large) {
+    if (large->newer)
+        large->newer->older = large->older;
+    else
+        ages->newest = large->older;
+    if (large->older)
+        large->older->newer = large->newer;
+    else
+        ages->oldest = large->newer;
+}
+
+/* Sums are written under the lock, some are read without. */
+static void spare_count(const struct large *large, bool waits) {
+    size_t *total = large->home ? &spares.runs : &spares.mappings;
+    spares.resident += waits ? large->resident : -large->resident;
+    __atomic_store_n(total, *total + (waits ? large->extent : -large->extent), __ATOMIC_RELAXED);
+    if (large->home)
+        superslab_count_waiting(waits ? large->extent >> UNIT_SHIFT : -(large->extent >> UNIT_SHIFT));
+}
+
+void spare_put(struct large *large) {
+    unsigned bin = spare_bin(large->extent);
+    large->before = NULL;
+    large->next = spare_bins[bin];
+    if (large->next)
+        large->next->before = large;
+    spare_bins[bin] = large;
+    spares.filled[bin / 64] |= 1ULL << bin % 64;
+    spare_age_add(&spares.ages, large);
+    spare_count(large, true);
+}
+
+void spare_remove(struct large *large) {
+    unsigned bin = spare_bin(large->extent);
+    if (large->next)
+        large->next->before = large->before;
+    if (large->before)
+        large->before->next = large->next;
+    else
+        spare_bins[bin] = large->next;
+    if (!spare_bins[bin])
+        spares.filled[bin / 64] &= ~(1ULL << bin % 64);
+    spare_age_remove(&spares.ages, large);
+    spare_count(large, false);
+}
+
+/* The first filled bin from `bin` on, BINS if there is none. */
+static unsigned spare_next_bin(unsigned bin) {
+    if (bin >= BINS)
+        return BINS;
+    unsigned word = bin / 64;
+    uint64_t bits = spares.filled[word] & ~0ULL << bin % 64;
+    while (!bits && ++word < SPARE_WORDS)
+        bits = spares.filled[word];
+    return bits ? word * 64 + bits_lowest(bits) : BINS;
+}
+
+static struct large *spare_look(unsigned bin, size_t alignment, bool mapping) {
+    struct large *large = spare_bins[bin];
+    for (unsigned looks = 0; large && looks < SPARE_LOOKS; looks++, large = large->next)
+        if (((uintptr_t)large->start & (alignment - 1)) == 0 && !(mapping && large->home))
+            return large;
+    return NULL;
+}
+
+struct large *spare_take(size_t bytes, size_t most, size_t alignment, bool mapping) {
+    unsigned last = spare_bin(most);
+    for (unsigned bin = spare_next_bin(spare_bin(bytes)); bin <= last && bin < BINS;
+         bin = spare_next_bin(bin + 1)) {
+        struct large *large = spare_look(bin, alignment, mapping);
+        if (!large)
+            continue;
+        spare_remove(large);
+        ASSERT(P1, large->extent >= bytes);
+        return large;
+    }
+    return NULL;
+}
+
+struct large *spare_oldest(void) {
+    return spares.ages.oldest;
+}
+
+size_t spare_resident_bytes(void) {
+    return spares.resident;
+}
+
+size_t spare_mapping_bytes(void) {
+    return __atomic_load_n(&spares.mappings, __ATOMIC_RELAXED);
+}
+
+size_t spare_run_bytes(void) {
+    return __atomic_load_n(&spares.runs, __ATOMIC_RELAXED);
+}

@@ -1,0 +1,134 @@
+/* Unit tests of spare: random programs against a list. The room's .c is included, so that its bins can be looked into. */
+#include "../../src/spare.c"
+
+#include "kernel.h"
+#include "random.h"
+#include "unit/unit.h"
+
+enum { RECORDS = 400 };
+
+static struct large records[RECORDS];
+static bool waits[RECORDS];
+static struct superslab home;
+
+static size_t random_size(uint64_t *seed) {
+    size_t units = 1 + random_below(seed, random_below(seed, 2) ? 40 : 5000);
+    return units * UNIT_SIZE;
+}
+
+/* P2: the sums, and every filled bin and only those. */
+static void check_sums(void) {
+    size_t resident = 0, runs = 0, mappings = 0;
+    uint64_t filled[SPARE_WORDS] = {0};
+    for (unsigned i = 0; i < RECORDS; i++) {
+        if (!waits[i])
+            continue;
+        resident += records[i].resident;
+        *(records[i].home ? &runs : &mappings) += records[i].extent;
+        filled[spare_bin(records[i].extent) / 64] |= 1ULL << spare_bin(records[i].extent) % 64;
+    }
+    assert_int_equal(spare_resident_bytes(), resident);
+    assert_int_equal(spare_run_bytes(), runs);
+    assert_int_equal(spare_mapping_bytes(), mappings);
+    for (unsigned word = 0; word < SPARE_WORDS; word++)
+        assert_int_equal(spares.filled[word], filled[word]);
+}
+
+static void put_random(uint64_t *seed) {
+    unsigned i = random_below(seed, RECORDS);
+    if (waits[i])
+        return;
+    size_t extent = random_size(seed);
+    bool run = extent <= SUPERSLAB_RUN_LARGEST * (size_t)UNIT_SIZE && random_below(seed, 2);
+    records[i] = (struct large){.extent = extent, .resident = random_below(seed, (unsigned)extent)};
+    records[i].start =
+        (unsigned char *)(((uintptr_t)i + 1) << 30) + random_below(seed, 4) * (size_t)UNIT_SIZE;
+    records[i].home = run ? &home : NULL;
+    waits[i] = true;
+    spare_put(&records[i]);
+}
+
+static bool is_good(const struct large *large, size_t bytes, size_t most, size_t alignment, bool mapping) {
+    return large->extent >= bytes && spare_bin(large->extent) <= spare_bin(most) &&
+           ((uintptr_t)large->start & (alignment - 1)) == 0 && !(mapping && large->home);
+}
+
+static void take_random(uint64_t *seed) {
+    size_t bytes = spare_round(random_size(seed)), most = bytes + bytes / (1 + random_below(seed, 8));
+    size_t alignment = (size_t)UNIT_SIZE << random_below(seed, 2);
+    bool mapping = random_below(seed, 2);
+    struct large *taken = spare_take(bytes, most, alignment, mapping);
+    if (taken) {
+        assert_true(waits[taken - records]);
+        assert_true(is_good(taken, bytes, most, alignment, mapping));
+        waits[taken - records] = false;
+    }
+    for (unsigned i = 0; i < RECORDS && (!taken || alignment == UNIT_SIZE); i++)
+        if (waits[i] && is_good(&records[i], bytes, most, UNIT_SIZE, false) && alignment == UNIT_SIZE &&
+            !mapping) {
+            assert_non_null(taken);
+            assert_true(spare_bin(records[i].extent) >= spare_bin(taken->extent)); /* the smallest */
+        }
+}
+
+static void remove_oldest(void) {
+    struct large *oldest = spare_oldest();
+    if (!oldest)
+        return;
+    spare_remove(oldest);
+    waits[oldest - records] = false;
+}
+
+static void spare_P1_P2_random_program(void **state) {
+    (void)state;
+    uint64_t seed = 5;
+    for (int step = 0; step < 20000; step++) {
+        unsigned what = random_below(&seed, 100);
+        if (what < 50)
+            put_random(&seed);
+        else if (what < 95)
+            take_random(&seed);
+        else
+            remove_oldest();
+        if (step % 16 == 0)
+            check_sums();
+    }
+    while (spare_oldest())
+        remove_oldest();
+    check_sums();
+}
+
+static void spare_rounds_to_the_begin_of_a_bin(void **state) {
+    (void)state;
+    for (size_t units = 1; units < (size_t)1 << 46; units += 1 + units / 7) {
+        size_t bytes = units << UNIT_SHIFT, rounded = spare_round(bytes);
+        assert_true(rounded >= bytes && rounded <= bytes + bytes / 16);
+        assert_int_equal(spare_round(rounded), rounded);
+        assert_true(spare_bin(rounded) < BINS);
+        assert_int_equal(spare_bin(rounded - UNIT_SIZE), spare_bin(rounded) - 1);
+    }
+}
+
+static void spare_oldest_goes_first_and_newest_out(void **state) {
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        records[i] = (struct large){.extent = 40 * (size_t)UNIT_SIZE,
+                                    .start = (unsigned char *)((uintptr_t)(i + 1) << 30)};
+        spare_put(&records[i]);
+    }
+    assert_ptr_equal(spare_oldest(), &records[0]);
+    assert_ptr_equal(spare_take(records[0].extent, records[0].extent, UNIT_SIZE, true), &records[2]);
+    spare_remove(&records[0]);
+    assert_ptr_equal(spare_oldest(), &records[1]);
+    spare_remove(&records[1]);
+    assert_null(spare_oldest());
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(spare_P1_P2_random_program),
+        cmocka_unit_test(spare_rounds_to_the_begin_of_a_bin),
+        cmocka_unit_test(spare_oldest_goes_first_and_newest_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
