@@ -14,6 +14,7 @@
 #include "next.c"
 #include "options.c"
 
+#include "limit.c"
 #include "pagemap.c"
 
 #include "superslab.c"
@@ -29,6 +30,7 @@
 #include "heap_tidy.c"
 
 #include "purge.c"
+#include "purge_thread.c"
 #include "stats.c"
 
 #include "lifecycle.c"

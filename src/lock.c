@@ -7,7 +7,8 @@
 
 enum { LOCK_FREE, LOCK_HELD, LOCK_WAITED_FOR };
 
-/* Longer than any of our critical sections on an idle machine, shorter than a sleep. */
+/* Longer than any of our critical sections on an idle machine, shorter than a sleep. None where it is known that there
+ * is one CPU: who holds the lock cannot run meanwhile. */
 #define LOCK_SPINS 64
 
 static THREAD_LOCAL struct {
@@ -27,7 +28,8 @@ static bool lock_change(struct lock *lock) {
 }
 
 static COLD void lock_wait(struct lock *lock) {
-    for (int i = 0; i < LOCK_SPINS; i++) {
+    int spins = atomic_load_explicit(&os_cpus, memory_order_relaxed) == 1 ? 0 : LOCK_SPINS;
+    for (int i = 0; i < spins; i++) {
         base_pause();
         if (atomic_load_explicit(&lock->state, memory_order_relaxed) == LOCK_FREE && lock_change(lock))
             return;

@@ -39,6 +39,7 @@ static bool metadata_grow(size_t bytes) {
     }
     if (base == NULL)
         return false;
+    os_name(base, chunk, OS_RECORDS);
     metadata_state.at = base;
     metadata_state.end = base + chunk;
     if (metadata_state.next_chunk < METADATA_LARGEST)

@@ -14,7 +14,7 @@
  *     names our own mappings, and not any more once that was refused.
  *
  * os_linux.c makes the calls; os_place.c asks what the place allows: the cgroup, CPUs, mappings.
- * Called by metadata, superslab, large, limits, stats, log, lock, options. Never reads an option: it is
+ * Called by metadata, superslab, large, limit, stats, log, lock, options. Never reads an option: it is
  * told.
  */
 #ifndef HAKMEM_OS_H
@@ -148,8 +148,9 @@ size_t os_mappings_allowed(void);
 /* Opens a pressure file and asks to be woken (POLLPRI) as `trigger` says. A descriptor, -1 when refused. */
 int os_open_trigger(const char *path, const char *trigger);
 
-/* True while the descriptor is still the file of that path: a program may have closed it and opened its own. */
-bool os_is_file(int fd, const char *path);
+/* Tells a file from others by its device and inode; 0: not open. A program may have closed our descriptor and opened its
+ * own in that place. */
+uint64_t os_file_id(int fd);
 
 struct os_usage {
     uint64_t peak_rss_bytes;

@@ -115,7 +115,7 @@ static long os_call(int *error, long number, long a, long b, long c, long d, lon
 /* The mapping that waits for its name loses it when anything of it goes. */
 static void os_forget_first(const void *address, size_t bytes) {
     uintptr_t first = atomic_load_explicit(&os_state.first, memory_order_relaxed);
-    if (first != 0 && first - (uintptr_t)address < bytes)
+    if (first != 0 && first < (uintptr_t)address + bytes && (uintptr_t)address < first + os_state.first_bytes)
         atomic_store_explicit(&os_state.first, 0, memory_order_relaxed);
 }
 
@@ -255,14 +255,14 @@ bool os_advise(void *address, size_t bytes, enum os_advice advice) {
     return error == 0;
 }
 
-/* A refusal of any kind is for good: kernels without it say EINVAL, filters what they like. */
+/* Kernels without names say EINVAL, filters EPERM or ENOSYS: they are not asked again. */
 static void os_name_now(uintptr_t address, size_t bytes, enum os_use use) {
     static const char names[][16] = {"hakmem slabs", "hakmem large", "hakmem records"};
     int error;
     os_call(&error, SYS_prctl, PR_SET_VMA, PR_SET_VMA_ANON_NAME, (long)address, (long)bytes, (long)names[use],
             0);
     os_count(&os_counts.name);
-    if (error != 0)
+    if (error == EINVAL || error == EPERM || error == ENOSYS || error == EACCES)
         atomic_store_explicit(&os_state.named, OS_NO_NAMES, memory_order_relaxed);
 }
 
@@ -374,13 +374,12 @@ int os_open_trigger(const char *path, const char *trigger) {
     return -1;
 }
 
-bool os_is_file(int fd, const char *path) {
-    struct stat file, named;
+uint64_t os_file_id(int fd) {
+    struct stat file;
     int kept = errno;
-    bool same = fstat(fd, &file) == 0 && stat(path, &named) == 0 && file.st_dev == named.st_dev &&
-                file.st_ino == named.st_ino;
+    bool is_open = fstat(fd, &file) == 0;
     errno = kept;
-    return same;
+    return is_open ? (uint64_t)file.st_dev << 40 ^ (uint64_t)file.st_ino : 0;
 }
 
 void os_keep_stderr(void) {

@@ -1,6 +1,7 @@
 #include "stats.h"
 
 #include "large.h"
+#include "limit.h"
 #include "log.h"
 #include "metadata.h"
 #include "options.h"
@@ -65,6 +66,29 @@ static void stats_print_calls(void) {
              stats_count(&os_counts.advise_enomem) + stats_count(&os_counts.advise_other));
 }
 
+/* What the calls were for and, as time was asked for with the summary, what they took. */
+static void stats_print_costs(void) {
+    static const char names[OS_KINDS][8] = {"mmap", "munmap", "mremap", "madvise"};
+    for (unsigned kind = 0; kind < OS_KINDS; kind++) {
+        unsigned long kib = stats_count(&os_counts.bytes[kind]) / KIB,
+                      us = stats_count(&os_counts.ns[kind]) / 1000;
+        if (kib != 0 || us != 0)
+            log_line("    %s for %lu KiB in %lu us", names[kind], kib, us);
+    }
+    log_line("  other calls     sleep %lu, wake %lu, name %lu, file %lu", stats_count(&os_counts.wait),
+             stats_count(&os_counts.wake), stats_count(&os_counts.name), stats_count(&os_counts.file));
+}
+
+static void stats_print_limits(void) {
+    if (limit.hard != SIZE_MAX)
+        log_line("  hard limit      %zu KiB, refusals %lu", limit.hard / KIB, stats_count(&limit.refusals));
+    size_t near_from = atomic_load_explicit(&limit.near_from, memory_order_relaxed);
+    if (near_from != SIZE_MAX)
+        log_line("  soft limit      nothing is kept warm from %zu KiB on", near_from / KIB);
+    if (limit.counting)
+        stats_print_bytes("held           ", atomic_load_explicit(&limit.held, memory_order_relaxed));
+}
+
 void stats_print_summary(void) {
     struct stats stats;
     struct os_usage usage;
@@ -85,6 +109,8 @@ void stats_print_summary(void) {
              (unsigned long)stats.refills, (unsigned long)stats.flushes, (unsigned long)stats.remote_frees,
              (unsigned long)stats.heaps);
     stats_print_calls();
+    stats_print_costs();
+    stats_print_limits();
     log_line("  page faults     minor %lu, major %lu", (unsigned long)usage.minor_faults,
              (unsigned long)usage.major_faults);
     stats_print_seconds("user time      ", usage.user_ns);

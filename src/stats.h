@@ -27,7 +27,7 @@ struct stats {
 
 void stats_collect(struct stats *stats);
 
-/* A readable summary on stderr: memory, system calls by kind, page faults, time. */
+/* A readable summary on stderr: memory, system calls by kind, bytes and time, limits, page faults, time. */
 void stats_print_summary(void);
 
 /* The line of HAKMEM_SS_OS_STATS on stderr. */

@@ -19,6 +19,8 @@ static struct {
     jmp_buf back;
 } fake;
 
+_Atomic unsigned os_cpus;
+
 void os_wait(_Atomic uint32_t *word, uint32_t expected) {
     (void)expected;
     atomic_fetch_add(&fake.waits, 1);
@@ -45,6 +47,7 @@ static int setup(void **state) {
     (void)state;
     atomic_store(&fake.waits, 0);
     atomic_store(&fake.wakes, 0);
+    atomic_store(&os_cpus, 0);
     fake.opens = false;
     fake.broken = NULL;
     return 0;
@@ -107,6 +110,18 @@ static void lock_P2_a_held_lock_is_waited_for(void **state) {
     assert_int_equal(atomic_load(&lock.state), 2);
     lock_release(&lock);
     assert_int_equal(atomic_load(&fake.wakes), 1);
+}
+
+/* With one CPU nobody can release it while we spin; the fakes see the same either way: it ends in the wait. */
+static void lock_P2_one_cpu_waits_at_once(void **state) {
+    (void)state;
+    struct lock lock = LOCK_INITIAL(3);
+    atomic_store(&os_cpus, 1);
+    atomic_store(&lock.state, 1);
+    fake.opens = true;
+    lock_take(&lock);
+    assert_int_equal(atomic_load(&fake.waits), 1);
+    lock_release(&lock);
 }
 
 static void lock_P2_release_without_take_is_noticed(void **state) {
@@ -181,6 +196,7 @@ int main(void) {
         cmocka_unit_test_setup(lock_a_free_lock_costs_no_system_call, setup),
         cmocka_unit_test_setup(lock_release_wakes_who_sleeps, setup),
         cmocka_unit_test_setup(lock_P2_a_held_lock_is_waited_for, setup),
+        cmocka_unit_test_setup(lock_P2_one_cpu_waits_at_once, setup),
         cmocka_unit_test_setup(lock_P2_release_without_take_is_noticed, setup),
         cmocka_unit_test_setup(lock_P2_one_thread_at_a_time, setup),
         cmocka_unit_test_setup(lock_P3_only_the_forking_thread_passes_through, setup),

@@ -24,6 +24,11 @@ void *os_map(size_t bytes, void *hint) {
     return arena + fake.used - bytes;
 }
 
+void os_name(void *address, size_t bytes, enum os_use use) {
+    assert_ptr_equal(address, arena + fake.used - bytes);
+    assert_int_equal(use, OS_RECORDS);
+}
+
 void lock_take(struct lock *lock) {
     assert_ptr_equal(lock, &metadata_lock);
     fake.held++;

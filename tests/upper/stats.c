@@ -3,6 +3,7 @@
 
 #include "boxes.h"
 #include "large.h"
+#include "limit.h"
 #include "log.h"
 #include "metadata.h"
 #include "options.h"
@@ -14,6 +15,7 @@
 #include <string.h>
 
 struct os_counts os_counts;
+struct limit limit;
 const char options_version[] = "1.2.3", options_commit[] = "abc", options_variant[] = "unit";
 
 static struct {
@@ -85,6 +87,8 @@ static int setup(void **state) {
     (void)state;
     memset(&fake, 0, sizeof fake);
     memset(&os_counts, 0, sizeof os_counts);
+    memset(&limit, 0, sizeof limit);
+    limit.hard = limit.near_from = SIZE_MAX;
     return 0;
 }
 
@@ -161,6 +165,26 @@ static void stats_summary_reads_well(void **state) {
             fail_msg("no \"%s\" in:\n%s", parts[i], fake.said);
 }
 
+static void stats_summary_says_what_calls_cost_and_what_was_refused(void **state) {
+    (void)state;
+    atomic_store(&os_counts.bytes[OS_ADVISE], 5 * MIB);
+    atomic_store(&os_counts.ns[OS_ADVISE], 7000);
+    atomic_store(&os_counts.wait, 11);
+    stats_print_summary();
+    assert_non_null(strstr(fake.said, "madvise for 5120 KiB in 7 us"));
+    assert_null(strstr(fake.said, "mremap for"));
+    assert_non_null(strstr(fake.said, "sleep 11,"));
+    assert_null(strstr(fake.said, "limit"));
+    limit.hard = MIB;
+    limit.near_from = MIB / 2;
+    limit.counting = true;
+    atomic_store(&limit.refusals, 3);
+    stats_print_summary();
+    assert_non_null(strstr(fake.said, "hard limit      1024 KiB, refusals 3"));
+    assert_non_null(strstr(fake.said, "warm from 512 KiB"));
+    assert_non_null(strstr(fake.said, "held            0.0 MiB"));
+}
+
 static void stats_os_line_is_one_line(void **state) {
     (void)state;
     _Atomic uint64_t *counts = (_Atomic uint64_t *)&os_counts;
@@ -177,6 +201,7 @@ int main(void) {
         cmocka_unit_test_setup(stats_P1_sums_that_changed_meanwhile_do_not_wrap, setup),
         cmocka_unit_test_setup(stats_sums_up_all_heaps, setup),
         cmocka_unit_test_setup(stats_summary_reads_well, setup),
+        cmocka_unit_test_setup(stats_summary_says_what_calls_cost_and_what_was_refused, setup),
         cmocka_unit_test_setup(stats_os_line_is_one_line, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
