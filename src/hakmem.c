@@ -30,7 +30,6 @@
 #include "heap_tidy.c"
 
 #include "purge.c"
-#include "purge_thread.c"
 #include "stats.c"
 
 #include "lifecycle.c"
