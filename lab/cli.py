@@ -26,6 +26,7 @@ COMMANDS = {
     "soak": "long runs of several allocators, epoch by epoch: drift of speed and memory",
     "tail": "latency of single calls, p50 to p99.99",
     "scorecard": "one page that says where hakmem stands, against all peers",
+    "explain": "where the resident memory of a process is",
     "peers": "build or install the other allocators, and say which versions",
 }
 

@@ -1,11 +1,13 @@
 # hakmem run: any program, on hakmem. Builds the library first when it is not there or older than its sources.
 #
 # Prints nothing on standard output, leaves standard input alone, and becomes the program (exec): exit status,
-# signals and process id are the program's own.
+# signals and process id are the program's own. With --explain the program is a child, held at its exit and explained on
+# standard error; exit status and signals still are its own.
 
 . "$root/launcher/build.sh"
+. "$root/launcher/explain.sh"
 
-run_usage='hakmem run [--profile P] [--variant V] [--stats] -- CMD...'
+run_usage='hakmem run [--profile P] [--variant V] [--stats] [--explain] -- CMD...'
 
 check_profile() {
     # shellcheck disable=SC2086
@@ -21,6 +23,7 @@ hakmem_run() {
     profile=
     variant=standard
     stats=
+    explain=
     while [ $# -gt 0 ]; do
         case $1 in
             --profile | --variant)
@@ -34,6 +37,7 @@ hakmem_run() {
                 shift
                 ;;
             --stats) stats=yes && shift && continue ;;
+            --explain) explain=yes && shift && continue ;;
             --help | -h) printf 'usage: %s\n' "$run_usage" && return 0 ;;
             --) shift && break ;;
             -*) refuse "unknown option '$1': $run_usage" ;;
@@ -56,8 +60,9 @@ hakmem_run() {
         *[\ :]*) fail "the path '$library' has a space or a colon, which LD_PRELOAD cannot carry: move the tree" ;;
     esac
     ensure_built "$variant" || exit 1
-    export LD_PRELOAD="${LD_PRELOAD:+$LD_PRELOAD:}$library"
     [ -z "$profile" ] || export HAKMEM_PROFILE="$profile"
     [ -z "$stats" ] || export HAKMEM_STATS=1
+    [ -z "$explain" ] || hakmem_explain --run "$library" -- "$@"
+    export LD_PRELOAD="${LD_PRELOAD:+$LD_PRELOAD:}$library"
     exec "$@"
 }

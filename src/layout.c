@@ -18,7 +18,7 @@ static const struct layout_root layout_roots[] = {
 static const struct layout_field layout_fields[] = {
 #define LAYOUT_FIELD(type, field) \
     FIELD(#type "." #field, offsetof(struct type, field), FIELD_BYTES(type, field))
-#define LAYOUT_SIZE(type) FIELD(#type ".size", sizeof(struct type), 0)
+#define LAYOUT_SIZE(type) FIELD(#type, sizeof(struct type), 0)
 #define LAYOUT_VALUE(name, value) LAYOUT_SHIPPED(FIELD(#name, value, 0))
 #include "layout.def"
 };

@@ -28,7 +28,7 @@ struct layout_root {
     uint64_t bytes;
 };
 
-/* A field of a record: its offset and its length in bytes. A row "size" of a type has its length as offset. */
+/* A field of a record: its offset and its length in bytes. In the row of a type by itself, its length stands as the offset. */
 struct layout_field {
     char name[LAYOUT_NAME];
     uint32_t offset, bytes;

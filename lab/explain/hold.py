@@ -1,0 +1,120 @@
+"""Runs a program as a traced child (ptrace) and holds it just before it ends, whatever ends it: the return of main, exit,
+_exit, or a signal. Its memory is still whole then.
+
+The program is traced for this one event. Signals pass through it; those sent to us are passed on; a stop from the terminal
+stops both. Only the process that was started is held, not its children.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import NoReturn
+
+from lab.explain.problems import NotPermitted
+
+PTRACE_CONT, PTRACE_SEIZE, PTRACE_LISTEN = 7, 0x4206, 0x4208
+TRACE_EXIT, EVENT_EXIT, EVENT_STOP = 1 << 6, 6, 128
+WAIT_ALL = 0x40000000  # __WALL
+STOPS = {signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
+PASSED_ON = {signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2}
+NOT_FOUND, NOT_RUNNABLE, SIGNALLED = 127, 126, 128
+
+
+def run(command: Sequence[str], environment: Mapping[str, str], at_exit: Callable[[int], None]) -> int:
+    """Runs the command, calls `at_exit` with its process id when it is about to end; returns how it ended (wait status)."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_ON)
+    ready, go = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        os.close(go)
+        _start(ready, command, environment)
+    os.close(ready)
+    try:
+        _ptrace(PTRACE_SEIZE, pid, TRACE_EXIT)
+    except OSError as error:
+        os.close(go)  # it ends without having started
+        os.waitpid(pid, 0)
+        fix = "a container needs the capability SYS_PTRACE, and kernel.yama.ptrace_scope below 3; or use `hakmem explain PID`"
+        raise NotPermitted(f"the program cannot be held at its exit (ptrace: {error.strerror})", fix) from None
+    threading.Thread(target=_pass_signals_on, args=(pid,), daemon=True).start()
+    os.write(go, b"!")
+    os.close(go)
+    return _follow(pid, at_exit)
+
+
+def end_like(status: int) -> int:
+    """Ends this process by the signal that ended the program; returns its exit status when there was none."""
+    if not os.WIFSIGNALED(status):
+        return os.WEXITSTATUS(status)
+    number = os.WTERMSIG(status)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    if number != signal.SIGKILL:
+        signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
+    os.kill(os.getpid(), number)
+    return SIGNALLED + number
+
+
+def _start(ready: int, command: Sequence[str], environment: Mapping[str, str]) -> NoReturn:
+    """In the child: becomes the program as soon as it is traced."""
+    status = NOT_RUNNABLE
+    try:
+        for number in (signal.SIGPIPE, signal.SIGINT):  # Python had changed these
+            signal.signal(number, signal.SIG_DFL)
+        if os.read(ready, 1):
+            os.execvpe(command[0], list(command), dict(environment))
+    except OSError as error:
+        os.write(2, f"hakmem: cannot run '{command[0]}': {error.strerror}\n".encode())
+        status = NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_RUNNABLE
+    finally:
+        os._exit(status)
+
+
+def _follow(pid: int, at_exit: Callable[[int], None]) -> int:
+    while True:
+        _, status = os.waitpid(pid, WAIT_ALL)
+        if not os.WIFSTOPPED(status):
+            return status
+        number, event = os.WSTOPSIG(status), status >> 16
+        if event == EVENT_EXIT:
+            at_exit(pid)
+            _resume(PTRACE_CONT, pid, 0)
+        elif event == EVENT_STOP and number in STOPS:
+            os.kill(os.getpid(), signal.SIGSTOP)  # the whole job stops; what wakes it wakes the program, too
+            _resume(PTRACE_LISTEN, pid, 0)
+            os.kill(pid, signal.SIGCONT)
+        else:
+            _resume(PTRACE_CONT, pid, 0 if event else number)
+
+
+def _pass_signals_on(pid: int) -> None:
+    """What somebody sends us is meant for the program. What the terminal sends, it has got itself."""
+    while True:
+        info = signal.sigwaitinfo(PASSED_ON)
+        if info.si_code <= 0:  # SI_USER and the like: from a process, not from the kernel
+            try:
+                os.kill(pid, info.si_signo)
+            except ProcessLookupError:
+                return
+
+
+def _resume(request: int, pid: int, data: int) -> None:
+    try:
+        _ptrace(request, pid, data)
+    except ProcessLookupError:
+        pass  # killed meanwhile: the next wait says so
+
+
+def _ptrace(request: int, pid: int, data: int) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.ptrace.restype = ctypes.c_long
+    libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    if libc.ptrace(request, pid, None, data) == -1:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))

@@ -1,0 +1,73 @@
+"""What hakmem_layout says: src/layout.h. Roots and fields by name."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+from lab.explain.memory import Memory
+from lab.explain.problems import TornError, other_version
+
+VERSION = 1
+HEAD = struct.Struct("=16sIIII16s16sQQ")
+ROOT, FIELD = struct.Struct("=24sQQ"), struct.Struct("=24sII")
+MOST_ROWS = 1000
+ROOTS = (
+    "sizeclass_table metadata_state.at metadata_state.end pagemap_window pagemap_chunks pagemap_leaves superslabs.count "
+    "superslab_table larges.cache larges.stuck heaps.all"
+).split()
+FIELDS = (
+    "sizeclass sizeclass.size sizeclass.words pagemap_chunk pagemap_leaf pagemap_leaf.record "
+    "pagemap_leaf.units superslab superslab.start superslab.units superslab.free superslab.dirty "
+    "superslab.stale slab slab.start slab.units slab.blocks slab.carved slab.class large large.start "
+    "large.bytes large.extent large.next outbox outbox.count outbox.blocks magazine.words heap heap.top "
+    "heap.idle heap.outbox heap.next heap.class heap_class heap_class.array heap_class.spare "
+    "heap_class.spare_count heap_class.sentinel"
+).split()
+
+
+@dataclass(frozen=True)
+class Root:
+    """An object of the library in the process."""
+
+    address: int
+    bytes: int
+
+
+class Layout:
+    """Roots, and fields of records, by the names of src/layout.def."""
+
+    def __init__(self, memory: Memory, address: int) -> None:
+        head = HEAD.unpack(memory.read(address, HEAD.size))
+        _, version, roots, fields, _, variant, release, root_table, field_table = head
+        self.address = address
+        self.variant, self.release = _name(variant), _name(release)
+        if version != VERSION or max(roots, fields) > MOST_ROWS:
+            raise other_version(memory.pid, f"version {version}", self.release)
+        try:
+            root_rows = list(ROOT.iter_unpack(memory.read(root_table, roots * ROOT.size)))
+            field_rows = list(FIELD.iter_unpack(memory.read(field_table, fields * FIELD.size)))
+        except TornError:
+            raise other_version(memory.pid, "torn", self.release) from None
+        self.roots = {_name(name): Root(at, count) for name, at, count in root_rows}
+        self._fields = {_name(name): (offset, count) for name, offset, count in field_rows}
+        missing = [name for name in ROOTS if name not in self.roots] + [name for name in FIELDS if name not in self._fields]
+        if missing:
+            raise other_version(memory.pid, f"without {missing[0]}", self.release)
+
+    def has(self, name: str) -> bool:
+        """Is there a root of this name?"""
+        return name in self.roots
+
+    def value(self, name: str) -> int:
+        """The offset of a field; the size of a record (`slab`); a number of a room."""
+        return self._fields[name][0]
+
+    def number(self, record: bytes, name: str) -> int:
+        """The unsigned number in the field `name` of a record's bytes."""
+        offset, count = self._fields[name]
+        return int.from_bytes(record[offset : offset + count], "little")
+
+
+def _name(text: bytes) -> str:
+    return text.split(b"\0")[0].decode("ascii", "replace")

@@ -1,0 +1,172 @@
+"""Everything together: one look at a process, or a few until the figures fit together."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab.explain import others, smaps, symbol
+from lab.explain.account import Account, ClassSum, pages_of
+from lab.explain.layout import Layout
+from lab.explain.memory import Memory
+from lab.explain.problems import TornError, no_process, not_on_hakmem, not_permitted
+from lab.explain.residency import Residency
+from lab.explain.smaps import Mapping
+from lab.explain.walk import Heap, Walk, used_ranges
+
+LOOKS = 4
+NEAR_ENOUGH = 0.01  # of Rss: better than that, no second look is taken
+STOPPED_WITHIN_S = 5.0
+RECORDS = "[anon:hakmem records]"  # what the kernel calls our records, where it keeps names
+STATES = {"running": "a running process: a snapshot", "stopped": "stopped while it was read", "exit": "held at its exit"}
+
+
+@dataclass
+class Snapshot:
+    """What one look at a process found; bytes."""
+
+    pid: int
+    command: str
+    variant: str
+    release: str
+    state: str
+    exact: bool
+    rss: int
+    huge: int  # anonymous memory in huge pages, whoever's
+    sums: Counter[str]
+    others: Counter[str]
+    classes: list[ClassSum]
+    threads: int
+    torn: int
+
+    @property
+    def total(self) -> float:
+        """The sum of all categories."""
+        return sum(self.sums.values()) + sum(self.others.values())
+
+    @property
+    def difference(self) -> float:
+        """By what share of the kernel's Rss the sum is off."""
+        return (self.total - self.rss) / self.rss if self.rss else 0.0
+
+
+def take(pid: int, state: str = "running", estimate: bool = False) -> Snapshot:
+    """The best of a few looks: a process that changes while it is read is looked at again."""
+    best = look(pid, state, estimate)
+    for _ in range(LOOKS - 1):
+        if abs(best.difference) <= NEAR_ENOUGH:
+            break
+        again = look(pid, state, estimate)
+        best = min(best, again, key=lambda snapshot: abs(snapshot.difference))
+    return best
+
+
+def look(pid: int, state: str = "running", estimate: bool = False) -> Snapshot:
+    """One look."""
+    before, mappings = smaps.rss(pid), smaps.read(pid)
+    with Memory(pid) as memory:
+        address = symbol.find(memory, mappings, _program(pid))
+        if address is None:
+            raise not_on_hakmem(pid)
+        layout = Layout(memory, address)
+        residency = Residency(pid, mappings, estimate)
+        try:
+            heap, account = _read(memory, layout, residency)
+        except TornError as error:
+            raise no_process(pid) if not Path(f"/proc/{pid}").exists() else error from None
+        finally:
+            residency.close()
+    after = smaps.rss(pid) if state == "running" else before
+    left = others.rest(mappings, account.explained, others.stack_pointers(pid))
+    account.sums["on_the_way"] += left.pop(others.OURS, 0)
+    found = sum(account.sums.values()) + sum(left.values())
+    counted = min(before, after, key=lambda bytes_: abs(bytes_ - found))
+    return Snapshot(
+        pid,
+        _command(pid),
+        layout.variant,
+        layout.release,
+        state,
+        residency.exact,
+        counted,
+        sum(mapping.huge for mapping in mappings),
+        account.sums,
+        left,
+        account.classes,
+        heap.threads,
+        heap.torn,
+    )
+
+
+@contextmanager
+def stopped(pid: int) -> Iterator[None]:
+    """The process is stopped inside, by SIGSTOP, and goes on afterwards; unless it was stopped before."""
+    if _is_stopped(pid):
+        yield
+        return
+    _send(pid, signal.SIGSTOP)
+    try:
+        until = time.monotonic() + STOPPED_WITHIN_S
+        while not _is_stopped(pid) and time.monotonic() < until:
+            time.sleep(0.001)
+        yield
+    finally:
+        _send(pid, signal.SIGCONT)
+
+
+def _read(memory: Memory, layout: Layout, residency: Residency) -> tuple[Heap, Account]:
+    heap, account = Walk(memory, layout, residency).all(), Account(residency)
+    residency.expect(used_ranges(heap))
+    library = _library(residency.mappings, layout)
+    account.add("library", library)
+    heap.records = [(at, count) for at, count in heap.records if not any(low <= at < low + of for low, of in library)]
+    heap.records += [(m.start, m.end - m.start) for m in residency.mappings if m.name == RECORDS]
+    account.heap(heap)
+    return heap, account
+
+
+def _library(mappings: Sequence[Mapping], layout: Layout) -> list[tuple[int, int]]:
+    """The ranges of the shared library with its variables; when it is part of the program, only its variables."""
+    roots = [(root.address, root.bytes) for root in layout.roots.values()]
+    home = next((m for m in mappings if m.start <= layout.address < m.end), None)
+    if home is None or ".so" not in home.name.rpartition("/")[2]:
+        return pages_of(roots, near=0)
+    own = [(m.start, m.end - m.start) for m in mappings if m.name == home.name and m.inode == home.inode]
+    end, after = max(start + count for start, count in roots), sum(own[-1])
+    return [*own, *pages_of([(after, end - after)])] if end > after else own
+
+
+def _program(pid: int) -> str:
+    try:
+        return os.readlink(f"/proc/{pid}/exe")
+    except OSError:
+        return ""
+
+
+def _command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def _is_stopped(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "Tt"
+    except OSError:
+        raise no_process(pid) from None
+
+
+def _send(pid: int, number: int) -> None:
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        raise no_process(pid) from None
+    except PermissionError:
+        raise not_permitted(pid) from None

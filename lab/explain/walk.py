@@ -1,0 +1,336 @@
+"""The heap as its own records tell it: superslabs, slabs, large blocks, caches, heaps. src/layout.def names the fields.
+
+The process may go on meanwhile. So every list is bounded, every record is checked against what it must be, and what makes
+no sense is left out: it shows up as the part of a superslab that nobody claims.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lab.explain.layout import Layout
+from lab.explain.memory import PAGE, Memory
+from lab.explain.problems import TornError
+from lab.explain.residency import Residency
+
+WORD = 8
+UNIT_SHIFT = 16
+UNIT = 1 << UNIT_SHIFT
+SUPERSLAB_UNITS = 64
+RUN, MAPPING = 0x80, 0x82  # kinds of pagemap.h beside the size classes
+MOST_UNITS = 4  # of a slab
+MOST_RECORDS, MOST_CHUNK = 1 << 24, 1 << 30
+
+
+@dataclass(frozen=True)
+class SizeClass:
+    """A row of sizeclass_table."""
+
+    number: int
+    size: int
+    words: int
+
+
+@dataclass
+class Slab:
+    """A slab record and the blocks of it that a thread has at hand."""
+
+    start: int
+    units: int
+    blocks: int
+    carved: int
+    bits: bytes  # free words, then words of bits that others freed
+    cached: list[int] = field(default_factory=list)  # numbers of blocks
+
+
+@dataclass(frozen=True)
+class Superslab:
+    """Address space in units; the masks have a bit a unit."""
+
+    start: int
+    units: int
+    free: int
+    dirty: int
+    stale: int
+
+
+@dataclass(frozen=True)
+class Large:
+    """A large block that lives or waits to be used again. It stands on `extent` bytes, from `bytes` on slack."""
+
+    start: int
+    bytes: int
+    extent: int
+
+
+@dataclass
+class Heap:
+    """All that could be read."""
+
+    classes: list[SizeClass]
+    superslabs: list[Superslab] = field(default_factory=list)
+    slabs: list[dict[int, Slab]] = field(default_factory=list)  # for each class: by start
+    runs: list[Large] = field(default_factory=list)  # live, in superslabs
+    mappings: list[Large] = field(default_factory=list)  # live, each a mapping
+    waiting: list[Large] = field(default_factory=list)  # of both kinds
+    records: list[tuple[int, int]] = field(default_factory=list)  # start and bytes of the allocator's own records
+    threads: int = 0  # heaps that belong to a thread
+    torn: int = 0  # what was left out because it made no sense
+
+    @property
+    def large(self) -> list[Large]:
+        """All large blocks."""
+        return [*self.runs, *self.mappings, *self.waiting]
+
+
+def used_ranges(heap: Heap) -> Iterator[tuple[int, int]]:
+    """What was ever handed out and not given back since, as (start, bytes)."""
+    for geometry, slabs in zip(heap.classes, heap.slabs, strict=True):
+        yield from ((start, slab.carved * geometry.size) for start, slab in slabs.items())
+    yield from ((large.start, large.bytes) for large in heap.large)
+    yield from heap.records
+    for superslab in heap.superslabs:
+        used = superslab.dirty | superslab.stale
+        yield from ((superslab.start + i * UNIT, UNIT) for i in range(superslab.units) if used >> i & 1)
+
+
+class Walk:
+    """One walk through the records of one process."""
+
+    def __init__(self, memory: Memory, layout: Layout, residency: Residency) -> None:
+        self.memory, self.layout, self.residency = memory, layout, residency
+        self.heap = Heap(self._classes())
+        self.heap.slabs = [{} for _ in self.heap.classes]
+        self._slab_at: dict[int, tuple[Slab, SizeClass]] = {}
+
+    def all(self) -> Heap:
+        """Everything; the caches last, because what a thread has at hand was carved before."""
+        self._superslabs()
+        self._tags_of_window()
+        self._tags_of_leaves()
+        self._waiting()
+        for geometry, slabs in zip(self.heap.classes, self.heap.slabs, strict=True):
+            self._slab_at.update((start, (slab, geometry)) for start, slab in slabs.items())
+        self._threads()
+        self._own_rest()
+        return self.heap
+
+    # ---- tables ----
+
+    def _classes(self) -> list[SizeClass]:
+        root, row, number = self.layout.roots["sizeclass_table"], self.layout.value("sizeclass"), self.layout.number
+        text = self.memory.read(root.address, root.bytes)
+        records = [text[at : at + row] for at in range(0, len(text), row)]
+        return [SizeClass(i, number(r, "sizeclass.size"), number(r, "sizeclass.words")) for i, r in enumerate(records)]
+
+    def _table(self, start: int, count: int) -> bytes:
+        """A table of which only some pages were ever touched: the others are zero, and stay untouched."""
+        low, high = start // PAGE * PAGE, -(-(start + count) // PAGE) * PAGE
+        text = bytearray(high - low)
+        pages = self.residency.pages(low, high) if self.residency.exact else np.ones(len(text) // PAGE)
+        for page in np.flatnonzero(pages):
+            at = int(page) * PAGE
+            text[at : at + PAGE] = self.memory.read(low + at, PAGE)
+        return bytes(text[start - low : start - low + count])
+
+    def _words(self, start: int, count: int) -> NDArray[np.uint64]:
+        return np.frombuffer(self._table(start, count), np.uint64)
+
+    def _record(self, address: int, kind: str, more: int = 0) -> bytes:
+        """The bytes of a record, which is noted as one of the allocator's own."""
+        count = self.layout.value(kind) + more
+        if address % WORD:
+            raise TornError("no record")
+        text = self.memory.read(address, count)
+        self.heap.records.append((address, count))
+        return text
+
+    # ---- superslabs, slabs, large blocks ----
+
+    def _superslabs(self) -> None:
+        count = self.memory.number(self.layout.roots["superslabs.count"].address, 4)
+        table, number = self.layout.roots["superslab_table"], self.layout.number
+        for address in self._words(table.address, min(count * WORD, table.bytes)):
+            try:
+                record = self._record(int(address), "superslab")
+            except TornError:
+                self.heap.torn += 1
+                continue
+            names = ("start", "units", "free", "dirty", "stale")
+            superslab = Superslab(*(number(record, f"superslab.{name}") for name in names))
+            if superslab.start and superslab.start % UNIT == 0 and superslab.units <= SUPERSLAB_UNITS:
+                self.heap.superslabs.append(superslab)
+
+    def _tags_of_window(self) -> None:
+        window, chunks = self.layout.roots["pagemap_window"], self.layout.roots["pagemap_chunks"]
+        tags = np.frombuffer(self._table(window.address, window.bytes), np.uint32)
+        tables = self._words(chunks.address, chunks.bytes)
+        chunk_bytes = self.layout.value("pagemap_chunk")
+        chunk_units = chunk_bytes // WORD
+        for chunk in np.flatnonzero(tables):
+            self.heap.records.append((int(tables[chunk]), chunk_bytes))
+            first = int(chunk) * chunk_units
+            self._units(first, tags[first : first + chunk_units], int(tables[chunk]))
+
+    def _tags_of_leaves(self) -> None:
+        leaves, units = self.layout.roots["pagemap_leaves"], self.layout.value("pagemap_leaf.units")
+        tables = self._words(leaves.address, leaves.bytes)
+        for leaf in np.flatnonzero(tables):
+            address = int(tables[leaf])
+            self.heap.records.append((address, self.layout.value("pagemap_leaf")))
+            tags = np.frombuffer(self._table(address, 4 * units), np.uint32)
+            self._units(int(leaf) * units, tags, address + self.layout.value("pagemap_leaf.record"))
+
+    def _units(self, first: int, tags: NDArray[np.uint32], table: int) -> None:
+        """Units from `first` on with their tags and the table of their records."""
+        used = np.flatnonzero(tags)
+        if not len(used):
+            return
+        records = self._words(table, len(tags) * WORD)
+        for index in used:
+            kind, address = int(tags[index]) & 0xFF, int(records[index])
+            try:
+                self._unit((first + int(index)) << UNIT_SHIFT, kind, address)
+            except TornError:
+                self.heap.torn += 1
+
+    def _unit(self, start: int, kind: int, address: int) -> None:
+        if kind < len(self.heap.classes):
+            self._slab(start, kind, address)
+        elif kind in (RUN, MAPPING):
+            large = self._large(address)
+            if large.start == start:
+                (self.heap.runs if kind == RUN else self.heap.mappings).append(large)
+
+    def _slab(self, start: int, number: int, address: int) -> None:
+        """Noted at its first unit; the others lead to the same record."""
+        geometry = self.heap.classes[number]
+        if address == 0 or self.memory.number(address + self.layout.value("slab.start")) != start:
+            return
+        record = self._record(address, "slab", 2 * WORD * geometry.words)
+        units, blocks, carved = (self.layout.number(record, f"slab.{name}") for name in ("units", "blocks", "carved"))
+        fits = carved <= blocks and blocks * geometry.size <= units * UNIT and blocks <= 64 * geometry.words
+        if self.layout.number(record, "slab.class") != number or not 0 < units <= MOST_UNITS or not fits:
+            raise TornError("not a slab of the class")
+        self.heap.slabs[number][start] = Slab(start, units, blocks, carved, record[self.layout.value("slab") :])
+
+    def _large(self, address: int) -> Large:
+        record = self._record(address, "large")
+        large = Large(*(self.layout.number(record, f"large.{name}") for name in ("start", "bytes", "extent")))
+        if large.start % PAGE or large.extent % PAGE or not 0 < large.bytes <= large.extent < 1 << 47:
+            raise TornError("not a large block")
+        return large
+
+    def _waiting(self) -> None:
+        """Large blocks that wait, and those that the kernel would not unmap; they are not live, whatever was read before."""
+        cache = self.layout.roots["larges.cache"]
+        addresses = [int(address) for address in self._words(cache.address, cache.bytes) if address]
+        addresses += self._list(self.layout.roots["larges.stuck"].address, "large.next")
+        found = {}
+        for address in addresses:
+            try:
+                large = self._large(address)
+                found[large.start] = large
+            except TornError:
+                self.heap.torn += 1
+        self.heap.waiting = list(found.values())
+        self.heap.runs = [large for large in self.heap.runs if large.start not in found]
+        self.heap.mappings = [large for large in self.heap.mappings if large.start not in found]
+
+    def _list(self, head: int, link: str) -> Iterator[int]:
+        """The records of a list, from the word at `head`; it ends where it makes no sense."""
+        try:
+            address = self.memory.number(head)
+            for _ in range(MOST_RECORDS):
+                if address == 0:
+                    return
+                following = self.memory.number(address + self.layout.value(link))
+                yield address
+                address = following
+        except TornError:
+            self.heap.torn += 1
+
+    # ---- what threads have at hand ----
+
+    def _threads(self) -> None:
+        for address in self._list(self.layout.roots["heaps.all"].address, "heap.next"):
+            try:
+                heap = self._record(address, "heap")
+            except TornError:
+                self.heap.torn += 1
+                continue
+            self.heap.threads += self.layout.number(heap, "heap.idle") == 0
+            for geometry in self.heap.classes:
+                self._take(self._magazine, heap, geometry)
+            outbox = self.layout.number(heap, "heap.outbox")
+            if outbox:
+                self._take(self._outbox, outbox)
+
+    def _take(self, part, *arguments) -> None:  # type: ignore[no-untyped-def]
+        try:
+            part(*arguments)
+        except TornError:
+            self.heap.torn += 1
+
+    def _magazine(self, heap: bytes, geometry: SizeClass) -> None:
+        """The blocks of the array below the top, and those of the spare."""
+        value, number, words = self.layout.value, self.layout.number, self.layout.value("magazine.words")
+        at = value("heap.class") + geometry.number * value("heap_class")
+        mine = heap[at : at + value("heap_class")]
+        array, spare = number(mine, "heap_class.array"), number(mine, "heap_class.spare")
+        if array == 0:
+            return
+        at = value("heap.top") + geometry.number * WORD
+        top = int.from_bytes(heap[at : at + WORD], "little")
+        sentinel = array + number(mine, "heap_class.sentinel") * WORD
+        count, spares = (top - sentinel) // WORD, number(mine, "heap_class.spare_count")
+        if not sentinel <= top < array + words * WORD or spares > words:
+            raise TornError("not a magazine")
+        self.heap.records += [(array, words * WORD), (spare, words * WORD)]
+        self._at_hand(sentinel + WORD, count)
+        self._at_hand(spare, spares)
+
+    def _outbox(self, address: int) -> None:
+        outbox = self._record(address, "outbox")
+        most = (self.layout.value("outbox") - self.layout.value("outbox.blocks")) // WORD
+        self._at_hand(address + self.layout.value("outbox.blocks"), min(self.layout.number(outbox, "outbox.count"), most))
+
+    def _at_hand(self, address: int, count: int) -> None:
+        if count == 0:
+            return
+        for block in np.frombuffer(self.memory.read(address, count * WORD), np.uint64):
+            self._note(int(block))
+
+    def _note(self, block: int) -> None:
+        """Marks a block in its slab, which starts at one of the units up to the block's own."""
+        unit = block >> UNIT_SHIFT << UNIT_SHIFT
+        for geometry_units in range(MOST_UNITS):
+            start = unit - geometry_units * UNIT
+            found = self._slab_at.get(start)
+            if found:
+                slab, geometry = found
+                number, rest = divmod(block - start, geometry.size)
+                if rest == 0 and number < slab.carved:
+                    slab.cached.append(number)
+                return
+
+    # ---- the allocator's own ----
+
+    def _own_rest(self) -> None:
+        """Records that wait to be used again, and the rest of the youngest chunk of metadata."""
+        roots, value = self.layout.roots, self.layout.value
+        if "larges.unused" in roots:
+            unused = self._list(roots["larges.unused"].address, "large.next")
+            self.heap.records += [(address, value("large")) for address in unused]
+        if "slabs.unused" in roots:
+            root = roots["slabs.unused"]
+            for at in range(root.address, root.address + root.bytes, WORD):
+                self.heap.records += [(address, value("slab")) for address in self._list(at, "slab.next")]
+        at = self.memory.number(roots["metadata_state.at"].address)
+        end = self.memory.number(roots["metadata_state.end"].address)
+        if 0 < at <= end < at + MOST_CHUNK:
+            self.heap.records.append((at, end - at))
