@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -48,9 +47,9 @@ def _run(words: list[str], library: str, top: int, to_json: str) -> int:
     def explain(pid: int) -> None:
         try:
             found = snapshot.take(pid, "exit")
-            print("\n".join(report.lines(found, top)), file=sys.stderr, flush=True)
-            if to_json:
-                results.give([], report.as_json(found), str(Path(to_json)))
+            with contextlib.redirect_stdout(sys.stderr):
+                results.give(report.lines(found, top), report.as_json(found), to_json)
+                sys.stderr.flush()
         except LabError as error:
             print(error.text(), file=sys.stderr, flush=True)
 

@@ -34,6 +34,7 @@ class ClassSum:
     free_in_empty: float = 0.0
     waiting: float = 0.0  # part of cached: freed by another thread, not yet collected
     tail: float = 0.0
+    page_rests: float = 0.0  # part of what was never handed out: it shares a page with a block that was
 
     @property
     def waste(self) -> float:
@@ -83,7 +84,8 @@ class Account:
             for first in range(0, len(alike), batch):
                 self._slabs(total, geometry, alike[first : first + batch])
         self.sums["live_small"] += total.resident[LIVE]
-        self.sums["fresh"] += total.resident[FRESH]
+        self.sums["fresh"] += total.resident[FRESH] - total.page_rests
+        self.sums["page_rests"] += total.page_rests
         self.sums["tails"] += total.tail
         self.sums["at_hand"] += total.resident[CACHED] - total.waiting
         self.sums["inboxes"] += total.waiting
@@ -100,6 +102,7 @@ class Account:
             chosen = states == state
             total.count[state] += int(np.count_nonzero(chosen))
             total.resident[state] += float(resident.sum(where=chosen, dtype=np.float64))
+        total.page_rests += page_rests(geometry.size, slabs, pages)
         total.waiting += float(resident.sum(where=waiting & (states == CACHED), dtype=np.float64))
         empty = ~((states == LIVE) | (states == CACHED)).any(axis=1)
         total.free_in_empty += float(resident[empty].sum(where=states[empty] == FREE, dtype=np.float64))
@@ -160,6 +163,14 @@ def resident_blocks(size: int, blocks: int, pages: Pages) -> NDArray[np.float32]
     edges = np.arange(blocks + 1) * size
     upto = below[:, edges // PAGE] + shares[:, edges // PAGE] * (edges % PAGE).astype(np.float32)
     return np.diff(upto, axis=1)
+
+
+def page_rests(size: int, slabs: Sequence[Slab], pages: Pages) -> float:
+    """The resident bytes between the last block that was ever handed out and the end of its page, slab by slab."""
+    carved = np.array([slab.carved for slab in slabs]) * size
+    ends = np.minimum(-(-carved // PAGE) * PAGE, slabs[0].blocks * size)
+    last = np.minimum(carved // PAGE, pages.shape[1] - 1)
+    return float(((ends - carved) * pages[np.arange(len(slabs)), last]).sum())
 
 
 def pages_of(records: Iterable[tuple[int, int]], near: int = NEAR) -> list[tuple[int, int]]:

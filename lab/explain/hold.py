@@ -18,7 +18,8 @@ from typing import NoReturn
 from lab.explain.problems import NotPermitted
 
 PTRACE_CONT, PTRACE_SEIZE, PTRACE_LISTEN = 7, 0x4206, 0x4208
-TRACE_EXIT, EVENT_EXIT, EVENT_STOP = 1 << 6, 6, 128
+TRACE_EXEC, TRACE_EXIT = 1 << 4, 1 << 6
+EVENT_EXEC, EVENT_EXIT, EVENT_STOP = 4, 6, 128
 WAIT_ALL = 0x40000000  # __WALL
 STOPS = {signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
 PASSED_ON = {signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2}
@@ -36,7 +37,7 @@ def run(command: Sequence[str], environment: Mapping[str, str], at_exit: Callabl
         _start(ready, command, environment)
     os.close(ready)
     try:
-        _ptrace(PTRACE_SEIZE, pid, TRACE_EXIT)
+        _ptrace(PTRACE_SEIZE, pid, TRACE_EXEC | TRACE_EXIT)
     except OSError as error:
         os.close(go)  # it ends without having started
         os.waitpid(pid, 0)
@@ -77,13 +78,16 @@ def _start(ready: int, command: Sequence[str], environment: Mapping[str, str]) -
 
 
 def _follow(pid: int, at_exit: Callable[[int], None]) -> int:
+    started = False  # until it is the program, it is us
     while True:
         _, status = os.waitpid(pid, WAIT_ALL)
         if not os.WIFSTOPPED(status):
             return status
         number, event = os.WSTOPSIG(status), status >> 16
+        started = started or event == EVENT_EXEC
         if event == EVENT_EXIT:
-            at_exit(pid)
+            if started:
+                at_exit(pid)
             _resume(PTRACE_CONT, pid, 0)
         elif event == EVENT_STOP and number in STOPS:
             os.kill(os.getpid(), signal.SIGSTOP)  # the whole job stops; what wakes it wakes the program, too

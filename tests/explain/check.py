@@ -1,0 +1,249 @@
+"""Runs holder in every way it can be linked, explains it, and compares the rows with what holder says that it did.
+
+The sum must be within 2 % of the kernel's Rss, each row within what the program cannot know: magazines hold a few blocks
+of every class, an empty slab of each is kept, and pages are whole.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from lab.explain import layout, smaps, symbol
+from lab.explain.memory import Memory
+
+KIB, MIB = 1 << 10, 1 << 20
+PROGRAMS, LIBRARY = Path(os.environ["TESTED_PROGRAMS"]), os.environ["TESTED_LIB"]
+HARDENED = os.environ["TESTED_VARIANT"] == "hardened"
+EXPLAIN = [sys.executable, "-P", "-m", "lab", "explain"]
+KEEP = {"HAKMEM_PURGE_DELAY": "0", "HAKMEM_HUGE_PAGES": "0"}  # what is free stays: nothing changes while we look
+AS_NOBODY = """
+import os, sys
+from lab import cli
+import lab.commands.explain
+os.setgroups([])
+os.setgid(65534)
+os.setuid(65534)
+sys.exit(cli.main(["explain", sys.argv[1]]))
+"""
+
+
+@contextlib.contextmanager
+def holder(mode: str, program: Path, preload: bool = True, **options: str) -> Iterator[tuple[int, dict[str, int]]]:
+    """A holder that has said everything: its process id and what it said."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("HAKMEM_")}
+    environment |= KEEP | options | ({"LD_PRELOAD": LIBRARY} if preload else {})
+    process = subprocess.Popen([program, mode], env=environment, stdout=subprocess.PIPE, text=True)
+    said: dict[str, int] = {}
+    try:
+        assert process.stdout
+        for line in process.stdout:
+            name, count = line.split()
+            said[name] = int(count)
+            if name == "ready":
+                break
+        assert "ready" in said, "holder ended early"
+        yield process.pid, said
+    finally:
+        process.kill()
+        process.wait()
+
+
+def explain(*words: object) -> dict[str, Any]:
+    done = subprocess.run([*EXPLAIN, *map(str, words), "--json", "-"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def parts_of(found: dict[str, Any]) -> dict[str, int]:
+    """The bytes of rows and parts by key."""
+    rows = {row["key"]: row["bytes"] for row in found["rows"]}
+    return rows | {part["key"]: part["bytes"] for row in found["rows"] for part in row["parts"]}
+
+
+def near(what: str, found: float, wanted: float, below: float, above: float) -> None:
+    """found lies in wanted - below .. wanted + above."""
+    assert wanted - below <= found <= wanted + above, f"{what}: {found:,.0f}, wanted {wanted:,.0f} -{below:,.0f} +{above:,.0f}"
+
+
+def check_sum(found: dict[str, Any]) -> None:
+    rows = sum(row["bytes"] for row in found["rows"])
+    near("the sum of the rows", rows, found["sum_bytes"], 100, 100)
+    near("the sum", found["sum_bytes"], found["rss_bytes"], 0.02 * found["rss_bytes"], 0.02 * found["rss_bytes"])
+    for row in found["rows"]:
+        near(row["name"], sum(part["bytes"] for part in row["parts"]), row["bytes"], 50, 50)
+
+
+def check_mixed(found: dict[str, Any], said: dict[str, int]) -> None:
+    """What a row may be off by: `loose` for small change of the C library and of whole pages."""
+    parts, loose = parts_of(found), 256 * KIB
+    check_sum(found)
+    at_hand = 64 * KIB * 6  # main's magazines and spares of the classes it used
+    near("live small blocks", parts["live_small"], said["live_small"], loose, loose)
+    near("live large blocks", parts["live_runs"] + parts["live_mappings"], said["live_large"], loose, loose)
+    kept = 512 * KIB  # empty slabs
+    near("free blocks", parts["free"], said["free"], at_hand, kept + said["threads"])
+    floor = said["threads"] if HARDENED else said["threads"] // 2
+    near("thread caches", parts["threads"], said["threads"], floor, at_hand + kept)
+    near("waiting to go home", parts["going_home"], said["cached"] + said["gone"], MIB, MIB)
+    near("own records", parts["own"], 1.5 * MIB, 1.4 * MIB, 1.5 * MIB)
+    near("huge-page excess", parts["huge"], 0, 0, MIB)
+    near("internal waste", parts["internal"], 0, 0, MIB)
+    near("not ours", parts["others"], 2 * MIB, 2 * MIB, 4 * MIB)
+    assert found["threads"] == 2 and found["torn_records"] == 0
+    (row,) = [one for one in found["classes"] if one["size"] == 240]
+    near("blocks of 240 bytes", row["live"] + row["cached"] + row["free"], 262144, 0, 200)
+    assert row["carved"] <= row["blocks"]
+
+
+def test_preloaded_the_rows_are_what_the_program_did() -> None:
+    with holder("mixed", PROGRAMS / "explain_holder") as (pid, said):
+        found = explain(pid)
+        assert found["exact"] and found["state"] == "running" and found["variant"] == os.environ["TESTED_VARIANT"]
+        check_mixed(found, said)
+
+
+def test_an_estimate_is_close_and_says_so() -> None:
+    with holder("mixed", PROGRAMS / "explain_holder") as (pid, said):
+        found = explain(pid, "--estimate")
+        assert not found["exact"]
+        check_mixed(found, said)
+
+
+def test_linked_statically() -> None:
+    with holder("mixed", PROGRAMS / "explain_static", preload=False) as (pid, said):
+        check_mixed(explain(pid), said)
+
+
+def test_stripped() -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        program = Path(directory) / "stripped"
+        if not shutil.which("strip"):
+            return
+        subprocess.run(["strip", "-o", program, PROGRAMS / "explain_static"], check=True)
+        with holder("mixed", program, preload=False) as (pid, said):
+            check_mixed(explain(pid), said)
+
+
+def test_a_huge_page_that_is_hardly_used_is_excess() -> None:
+    with holder("huge", PROGRAMS / "explain_holder") as (pid, said):
+        found = explain(pid)
+        check_sum(found)
+        if said["huge"]:
+            near("huge-page excess", parts_of(found)["huge"], said["huge"], 512 * KIB, 0)
+            assert found["huge_page_bytes"] >= said["huge"]
+
+
+def test_a_process_that_changes_is_read_all_the_same() -> None:
+    with holder("change", PROGRAMS / "explain_holder") as (pid, _):
+        found = explain(pid)
+        assert found["rss_bytes"] and abs(found["difference_percent"]) < 20
+        stopped = explain(pid, "--stop")
+        assert stopped["state"] == "stopped"
+        check_sum(stopped)
+        assert Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "Tt", "it goes on afterwards"
+
+
+def test_layout_p1_p2_p3() -> None:
+    """layout P1: it lies where nothing can write; layout P2: names stand once; layout P3: roots have a place and a size."""
+    with holder("sleep", PROGRAMS / "explain_holder") as (pid, _):
+        mappings = smaps.read(pid)
+        with Memory(pid) as memory:
+            address = symbol.find(memory, mappings, "")
+            assert address, "the library has no symbol hakmem_layout"
+            (home,) = [mapping for mapping in mappings if mapping.start <= address < mapping.end]
+            assert home.access == "r--p", home.access
+            _, _, roots, fields, _, _, _, root_table, field_table = layout.HEAD.unpack(memory.read(address, layout.HEAD.size))
+            rows = list(layout.ROOT.iter_unpack(memory.read(root_table, roots * layout.ROOT.size)))
+            rows_of_fields = list(layout.FIELD.iter_unpack(memory.read(field_table, fields * layout.FIELD.size)))
+            names = [row[0] for row in rows] + [row[0] for row in rows_of_fields]
+            assert len(set(names)) == len(names) and all(name.endswith(b"\0") and name[0] for name in names), names
+            for name, place, count in rows:
+                ends = {place, place + count - 1}
+                assert count > 0 and all(any(m.start <= end < m.end for m in mappings) for end in ends), name
+
+
+def test_the_table() -> None:
+    with holder("mixed", PROGRAMS / "explain_holder") as (pid, _):
+        done = subprocess.run([*EXPLAIN, str(pid)], capture_output=True, text=True)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    for words in ("live blocks", "not ours", "the kernel's Rss", "size classes with the most waste"):
+        assert words in done.stdout, done.stdout
+
+
+def refused(status: int, words: str, *arguments: object) -> None:
+    done = subprocess.run([*EXPLAIN, *map(str, arguments)], capture_output=True, text=True)
+    assert done.returncode == status and words in done.stderr and not done.stdout, (done.returncode, done.stderr)
+
+
+def test_what_cannot_be_explained() -> None:
+    refused(2, "is not a process id", "one")
+    refused(2, "is not a process id", "0")
+    process = subprocess.Popen(["true"])
+    process.wait()
+    refused(2, f"there is no process {process.pid}", process.pid)
+    sleeper = subprocess.Popen(["sleep", "100"])
+    try:
+        refused(1, f"process {sleeper.pid} is not on hakmem", sleeper.pid)
+        if os.getuid() == 0:
+            done = subprocess.run([sys.executable, "-P", "-c", AS_NOBODY, str(sleeper.pid)], capture_output=True, text=True)
+            assert done.returncode == 2 and "may not be read by this user" in done.stderr, done.stderr
+    finally:
+        sleeper.kill()
+        sleeper.wait()
+
+
+def run(*words: object, **options: Any) -> subprocess.CompletedProcess[str]:
+    command = [*EXPLAIN, "--run", LIBRARY, "--", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, **options)
+
+
+def test_held_at_its_exit() -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        page = Path(directory) / "page.json"
+        command = [*EXPLAIN, "--run", LIBRARY, "--json", page, "--", PROGRAMS / "explain_holder", "exit"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 3 and not done.stdout and "held at its exit" in done.stderr, done.stderr
+        found = json.loads(page.read_text())
+    check_sum(found)
+    near("live small blocks", parts_of(found)["live_small"], 64 * MIB, 0, MIB)
+
+
+def test_a_held_program_keeps_its_output_status_and_signals() -> None:
+    done = run("sh", "-c", "cat; exit 42", input="words")
+    assert (done.returncode, done.stdout) == (42, "words") and "the kernel's Rss" in done.stderr
+    done = run("sh", "-c", "kill -USR1 $$")
+    assert done.returncode == -signal.SIGUSR1 and "the kernel's Rss" in done.stderr
+    command = [*EXPLAIN, "--run", LIBRARY, "--", PROGRAMS / "explain_holder", "sleep"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout and process.stdout.readline() == "ready 0\n"
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate()
+    assert process.returncode == -signal.SIGINT and "the kernel's Rss" in said, said
+
+
+def main() -> int:
+    failures = 0
+    for name, test in list(globals().items()):
+        if name.startswith("test_"):
+            try:
+                test()
+                print(f"passed  {name}")
+            except Exception:
+                failures += 1
+                print(f"FAILED  {name}\n{traceback.format_exc()}")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

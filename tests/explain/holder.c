@@ -1,0 +1,142 @@
+/* Holds a known amount of memory in every state that `hakmem explain` tells apart, says how much, and sleeps.
+ *
+ *   holder mixed    live and free blocks, a thread with full magazines and outbox, large blocks, all of them touched
+ *   holder huge     one small block on a page of 2 MiB, if the kernel can be asked for that
+ *   holder change   takes and gives back for as long as it lives
+ *   holder exit     64 MiB live, and returns
+ *
+ * Says lines `name bytes`, the bytes being those that malloc_usable_size gives, and at last `ready 0`. */
+#include <malloc.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
+
+enum {
+    LIVE = 65536,     /* blocks of 1,000 bytes that stay */
+    HALVED = 262144,  /* blocks of 240 bytes, of which every other goes, at random */
+    CLASSES = 16,     /* sizes whose magazines the thread fills */
+    MAGAZINE = 12,    /* blocks of each */
+    POSTED = 100,     /* blocks of 512 bytes that the thread frees for main */
+    GONE = 512,       /* blocks of 32 KiB that go, slab after slab */
+    CACHED = 8 << 20, /* bytes of a large block that is freed */
+    RUN = 300000      /* bytes of a large block that stays */
+};
+
+static void *live[LIVE], *halved[HALVED], *posted[POSTED], *gone[GONE];
+
+static void *take(size_t size) {
+    void *block = malloc(size);
+    if (!block)
+        exit(1);
+    memset(block, 1, malloc_usable_size(block));
+    return block;
+}
+
+static size_t give(void *block) {
+    size_t bytes = malloc_usable_size(block);
+    free(block);
+    return bytes;
+}
+
+static void say(const char *name, size_t bytes) {
+    printf("%s %zu\n", name, bytes);
+    fflush(stdout);
+}
+
+static void *thread(void *ready) {
+    size_t bytes = 0;
+    for (unsigned i = 0; i < CLASSES; i++) {
+        void *blocks[MAGAZINE];
+        for (unsigned j = 0; j < MAGAZINE; j++)
+            blocks[j] = take(1024 + i * 192);
+        for (unsigned j = 0; j < MAGAZINE; j++)
+            bytes += give(blocks[j]);
+    }
+    for (unsigned i = 0; i < POSTED; i++)
+        bytes += give(posted[i]);
+    say("threads", bytes);
+    pthread_barrier_wait(ready);
+    for (;;)
+        pause();
+    return NULL;
+}
+
+static void hold_small(void) {
+    size_t live_bytes = 0, free_bytes = 0;
+    uint32_t random = 1;
+    for (unsigned i = 0; i < LIVE; i++)
+        live_bytes += malloc_usable_size(live[i] = take(1000));
+    for (unsigned i = 0; i < HALVED; i++)
+        halved[i] = take(240);
+    for (unsigned i = 0; i < HALVED; i++) {
+        random = random * 1664525 + 1013904223;
+        if (random >> 31)
+            free_bytes += give(halved[i]);
+        else
+            live_bytes += malloc_usable_size(halved[i]);
+    }
+    say("live_small", live_bytes);
+    say("free", free_bytes);
+}
+
+static void hold_mixed(void) {
+    static pthread_barrier_t ready;
+    pthread_t sleeper;
+    hold_small();
+    for (unsigned i = 0; i < POSTED; i++)
+        posted[i] = take(512);
+    pthread_barrier_init(&ready, NULL, 2);
+    if (pthread_create(&sleeper, NULL, thread, &ready))
+        exit(1);
+    pthread_barrier_wait(&ready);
+    say("live_large", malloc_usable_size(take(RUN)) + malloc_usable_size(take(CACHED)));
+    say("cached", give(take(CACHED)));
+    size_t bytes = 0;
+    for (unsigned i = 0; i < GONE; i++)
+        gone[i] = take(32768);
+    for (unsigned i = 0; i < GONE; i++)
+        bytes += give(gone[i]);
+    say("gone", bytes);
+}
+
+static void hold_huge(void) {
+    uintptr_t page = (uintptr_t)take(100) >> 21 << 21;
+    say("huge", madvise((void *)page, 1 << 21, MADV_COLLAPSE) == 0 ? 1 << 21 : 0);
+}
+
+static void change(void) {
+    uint32_t random = 1;
+    say("ready", 0);
+    for (;;) {
+        random = random * 1664525 + 1013904223;
+        void **place = &live[random >> 16];
+        free(*place);
+        *place = take(random % 4096);
+    }
+}
+
+int main(int count, char **words) {
+    const char *mode = count > 1 ? words[1] : "";
+    if (!strcmp(mode, "change"))
+        change();
+    if (!strcmp(mode, "huge"))
+        hold_huge();
+    if (!strcmp(mode, "mixed"))
+        hold_mixed();
+    if (!strcmp(mode, "exit")) {
+        for (unsigned i = 0; i < LIVE; i++)
+            live[i] = take(1000);
+        return 3;
+    }
+    say("ready", 0);
+    for (;;)
+        pause();
+}

@@ -1,0 +1,32 @@
+# hakmem explain and hakmem run --explain: what they give to the Python of build/venv, and in which environment.
+
+. "$(dirname "$0")/tree.sh"
+
+mkdir -p "$tree/build/venv/bin"
+cat >"$tree/build/venv/bin/python" <<'FAKE'
+#!/bin/sh
+# Says all words after the program text (-I -B -c TEXT), and the environment that a program would get.
+shift 4
+printf '<%s>' "$@"
+echo " [${LD_PRELOAD-}] [${PYTHONPATH-}] [${HAKMEM_PROFILE-}]"
+FAKE
+chmod +x "$tree/build/venv/bin/python"
+lib=$tree/build/standard/libhakmem.so
+
+try env PYTHONPATH=mine "$tree/hakmem" explain --stop 17
+expect_status 0 'explain'
+expect_output "<$tree><explain><--stop><17> [] [mine] []" 'the words reach the lab, and nothing is built'
+[ ! -e "$lib" ] || complain 'explain needs no library'
+
+try env PYTHONPATH=mine "$tree/hakmem" run --explain --profile lean -- sh -c 'echo "a b"'
+expect_status 0 'run --explain'
+expect_output "<$tree><explain><--run><$lib><--><sh><-c><echo \"a b\"> [] [mine] [lean]" 'run --explain'
+[ -e "$lib" ] || complain 'run --explain builds the library'
+
+try "$tree/hakmem" run --explain -- no-such-program-here
+expect_status 127 'a command that is not there'
+try "$tree/hakmem" run --explain
+expect_status 2 'no command'
+expect_words err 'no command given' 'no command'
+
+finish
