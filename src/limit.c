@@ -84,6 +84,17 @@ bool limit_near_now(void) {
     return limit_held() > limit_load(&limit.near_from) || limit_pressed();
 }
 
+bool limit_wants_drain(void) {
+    size_t held = limit_held(), drained = limit_load(&limit.drained);
+    if (held < drained)
+        atomic_store_explicit(&limit.drained, held, memory_order_relaxed);
+    return held > limit_load(&limit.near_from) && held > drained && held - drained >= LIMIT_STEP;
+}
+
+void limit_note_drained(void) {
+    atomic_store_explicit(&limit.drained, limit_held(), memory_order_relaxed);
+}
+
 size_t limit_keep_now(size_t configured, size_t warm) {
     size_t held = limit_held(), from = limit_load(&limit.near_from);
     if (limit_pressed())
@@ -116,8 +127,14 @@ void limit_print(void) {
         log_line("no cgroup v2 above this process limits memory: no soft limit");
 }
 
+static THREAD_LOCAL bool limit_lifted;
+
+void limit_lift_budget(bool lifted) {
+    limit_lifted = lifted;
+}
+
 bool limit_may_purge(void) {
-    if (limit.budget == 0)
+    if (limit.budget == 0 || limit_lifted)
         return true;
     uint64_t second = os_now_ns() / LIMIT_SECOND;
     uint64_t spent = atomic_load_explicit(&limit.spent, memory_order_relaxed), next;

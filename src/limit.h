@@ -28,6 +28,7 @@
 #include <stdint.h>
 
 #define LIMIT_CGROUP SIZE_MAX /* as a soft limit: whatever the cgroup says */
+#define LIMIT_STEP MIB
 
 struct limit {
     bool counting; /* there is a limit; this and the next three are written once, before there are threads */
@@ -37,6 +38,7 @@ struct limit {
     _Atomic bool watching;     /* there is a soft limit or there was pressure lately */
     _Atomic bool tight;        /* few mappings are left */
     _Atomic size_t held;       /* bytes */
+    _Atomic size_t drained;    /* bytes held when heaps were drained last, or fewer since */
     _Atomic size_t near_from;  /* 7/8 of the soft limit; SIZE_MAX: none */
     _Atomic uint64_t refusals; /* of limit_take */
     _Atomic uint64_t looked;   /* ns: when the cgroup was read last */
@@ -61,6 +63,12 @@ static inline bool limit_take(size_t bytes) {
     return LIKELY(!limit.counting) || limit_take_counted(bytes);
 }
 
+/* Counts what is held already, whatever the limit says: it stays, or is about to take the place of as much. */
+static inline void limit_hold(size_t bytes) {
+    if (UNLIKELY(limit.counting))
+        atomic_fetch_add_explicit(&limit.held, bytes, memory_order_relaxed);
+}
+
 /* The opposite: for what went home, and for what could not be had after all. */
 static inline void limit_give(size_t bytes) {
     if (UNLIKELY(limit.counting))
@@ -71,6 +79,11 @@ static inline void limit_give(size_t bytes) {
 static inline bool limit_near(void) {
     return UNLIKELY(atomic_load_explicit(&limit.watching, memory_order_relaxed)) && limit_near_now();
 }
+
+/* True when, near the soft limit, LIMIT_STEP bytes more are held than when heaps were drained last: the dear way to find
+ * memory is worth it again. To be told by limit_note_drained. */
+bool limit_wants_drain(void);
+void limit_note_drained(void);
 
 /* Of `configured` bytes that may be kept warm, how many may be now that `warm` are. */
 static inline size_t limit_keep(size_t configured, size_t warm) {
@@ -84,6 +97,9 @@ void limit_configure(size_t hard, size_t soft, size_t budget);
 
 /* The limits in effect and the CPUs, on stderr. */
 void limit_print(void);
+
+/* From here to the opposite the calling thread's calls are not taken off the budget: somebody waits for the memory. */
+void limit_lift_budget(bool lifted);
 
 /* True: one call that gives memory back may be made now; it is taken off the budget. */
 bool limit_may_purge(void);

@@ -237,6 +237,46 @@ static void limit_P4_a_budget_a_second(void **state) {
     assert_false(limit_may_purge());
 }
 
+static void limit_P4_is_lifted_for_who_waits(void **state) {
+    (void)state;
+    limit_configure(0, 0, 1);
+    limit_lift_budget(true);
+    for (int i = 0; i < 10; i++)
+        assert_true(limit_may_purge());
+    limit_lift_budget(false);
+    assert_true(limit_may_purge());
+    assert_false(limit_may_purge());
+}
+
+static void limit_wants_a_drain_for_each_step_above(void **state) {
+    (void)state;
+    limit_configure(0, 8 * LIMIT_STEP, 0);
+    assert_true(limit_take(7 * LIMIT_STEP));
+    assert_false(limit_wants_drain());
+    assert_true(limit_take(1));
+    assert_true(limit_wants_drain());
+    limit_note_drained();
+    assert_true(limit_take(LIMIT_STEP - 1));
+    assert_false(limit_wants_drain());
+    assert_true(limit_take(1));
+    assert_true(limit_wants_drain());
+    limit_give(2 * LIMIT_STEP);
+    assert_false(limit_wants_drain()); /* from here it is counted again */
+    assert_true(limit_take(2 * LIMIT_STEP));
+    assert_true(limit_wants_drain());
+}
+
+static void limit_hold_counts_whatever_the_limit(void **state) {
+    (void)state;
+    limit_hold(10);
+    assert_int_equal(limit.held, 0);
+    limit_configure(100, 0, 0);
+    limit_hold(150);
+    assert_false(limit_take(1));
+    limit_give(100);
+    assert_true(limit_take(50));
+}
+
 static void limit_P5_splits_nothing_above_four_fifths(void **state) {
     (void)state;
     fake.allowed = 10000;
@@ -321,6 +361,9 @@ int main(void) {
         cmocka_unit_test_setup(limit_P2_pressure_counts_for_a_while, setup),
         cmocka_unit_test_setup(limit_P3_the_cgroup_is_read_once_a_second, setup),
         cmocka_unit_test_setup(limit_P4_a_budget_a_second, setup),
+        cmocka_unit_test_setup(limit_P4_is_lifted_for_who_waits, setup),
+        cmocka_unit_test_setup(limit_wants_a_drain_for_each_step_above, setup),
+        cmocka_unit_test_setup(limit_hold_counts_whatever_the_limit, setup),
         cmocka_unit_test_setup(limit_P5_splits_nothing_above_four_fifths, setup),
         cmocka_unit_test_setup(limit_P5_without_proc_splits_as_ever, setup),
         cmocka_unit_test_setup(limit_pressure_file_is_the_cgroups_or_the_machines, setup),
