@@ -10,6 +10,6 @@ explain_program='import sys; sys.path.insert(0, sys.argv.pop(1)); from lab impor
 
 hakmem_explain() {
     python_is_ready || with_build_lock prepare_python ||
-        fail 'explain needs these Python packages (above: the end of build/venv.log); try again when they can be fetched'
+        fail 'explain needs these Python packages (above: the end of build/venv.log); try again when they are there'
     exec "$venv/bin/python" -I -B -c "$explain_program" "$root" explain "$@"
 }

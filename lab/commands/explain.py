@@ -37,12 +37,13 @@ def command(
 
 def _process_id(words: list[str]) -> int:
     if len(words) != 1 or not words[0].isdecimal() or not int(words[0]):
-        raise AskedWrongly(f"'{' '.join(words)}' is not a process id", "hakmem explain PID, or hakmem run --explain -- CMD")
+        fix = "hakmem explain PID, or hakmem run --explain -- CMD"
+        raise AskedWrongly(f"'{' '.join(words)}' is not a process id", fix)
     return int(words[0])
 
 
 def _run(words: list[str], library: str, top: int, to_json: str) -> int:
-    """Runs the command on `library` and explains it at its exit, on standard error: the other output is the program's."""
+    """Runs the command on `library` and explains it at its exit, on standard error: the output is the program's."""
 
     def explain(pid: int) -> None:
         try:

@@ -1,5 +1,8 @@
-"""How many resident bytes are what. Every byte of a slab belongs to one block, to what was never handed out, or to its tail;
-it counts as far as its page is resident."""
+"""How many resident bytes are what.
+
+Every byte of a slab belongs to one block, to what was never handed out, or to its tail; it counts as far as its page is
+resident.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Runs a program as a traced child (ptrace) and holds it just before it ends, whatever ends it: the return of main, exit,
-_exit, or a signal. Its memory is still whole then.
+"""Runs a program as a traced child (ptrace) and holds it just before it ends, whatever ends it.
 
-The program is traced for this one event. Signals pass through it; those sent to us are passed on; a stop from the terminal
-stops both. Only the process that was started is held, not its children.
+Be it the return of main, exit, _exit or a signal: its memory is still whole then. The program is traced for this one
+event. Signals pass through it; those sent to us are passed on; a stop from the terminal stops both. Only the process that
+was started is held, not its children.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NOT_FOUND, NOT_RUNNABLE, SIGNALLED = 127, 126, 128
 
 
 def run(command: Sequence[str], environment: Mapping[str, str], at_exit: Callable[[int], None]) -> int:
-    """Runs the command, calls `at_exit` with its process id when it is about to end; returns how it ended (wait status)."""
+    """Runs the command, calls `at_exit` with its process id when it is about to end; returns its wait status."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_ON)
     ready, go = os.pipe()
     pid = os.fork()
@@ -41,7 +41,7 @@ def run(command: Sequence[str], environment: Mapping[str, str], at_exit: Callabl
     except OSError as error:
         os.close(go)  # it ends without having started
         os.waitpid(pid, 0)
-        fix = "a container needs the capability SYS_PTRACE, and kernel.yama.ptrace_scope below 3; or use `hakmem explain PID`"
+        fix = "a container needs the capability SYS_PTRACE; kernel.yama.ptrace_scope must be below 3"
         raise NotPermitted(f"the program cannot be held at its exit (ptrace: {error.strerror})", fix) from None
     threading.Thread(target=_pass_signals_on, args=(pid,), daemon=True).start()
     os.write(go, b"!")

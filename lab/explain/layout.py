@@ -13,8 +13,8 @@ HEAD = struct.Struct("=16sIIII16s16sQQ")
 ROOT, FIELD = struct.Struct("=24sQQ"), struct.Struct("=24sII")
 MOST_ROWS = 1000
 ROOTS = (
-    "sizeclass_table metadata_state.at metadata_state.end pagemap_window pagemap_chunks pagemap_leaves superslabs.count "
-    "superslab_table larges.cache larges.stuck heaps.all"
+    "sizeclass_table metadata_state.at metadata_state.end pagemap_window pagemap_chunks pagemap_leaves "
+    "superslabs.count superslab_table larges.cache larges.stuck heaps.all"
 ).split()
 FIELDS = (
     "sizeclass sizeclass.size sizeclass.words pagemap_chunk pagemap_leaf pagemap_leaf.record "
@@ -51,7 +51,8 @@ class Layout:
             raise other_version(memory.pid, "torn", self.release) from None
         self.roots = {_name(name): Root(at, count) for name, at, count in root_rows}
         self._fields = {_name(name): (offset, count) for name, offset, count in field_rows}
-        missing = [name for name in ROOTS if name not in self.roots] + [name for name in FIELDS if name not in self._fields]
+        missing = [name for name in ROOTS if name not in self.roots]
+        missing += [name for name in FIELDS if name not in self._fields]
         if missing:
             raise other_version(memory.pid, f"without {missing[0]}", self.release)
 

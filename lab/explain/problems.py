@@ -21,7 +21,8 @@ class TornError(Exception):
 
 def no_process(pid: int) -> LabError:
     """There is no such process, or it ended."""
-    return AskedWrongly(f"there is no process {pid}", "`pgrep -a NAME` lists processes; one that has ended cannot be read")
+    fix = "`pgrep -a NAME` lists processes; one that has ended cannot be read"
+    return AskedWrongly(f"there is no process {pid}", fix)
 
 
 def not_permitted(pid: int) -> LabError:

@@ -16,11 +16,19 @@ OFF = 0.02  # of Rss: a sum that is off by more is said to be
 
 # key, what it is called, and its parts: key of the sum and words
 ROWS: tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...] = (
-    ("live", "live blocks", (("live_small", "small blocks"), ("live_runs", "large blocks in superslabs"), ("live_mappings", "mappings"))),
+    (
+        "live",
+        "live blocks",
+        (("live_small", "small blocks"), ("live_runs", "large blocks in superslabs"), ("live_mappings", "mappings")),
+    ),
     (
         "internal",
         "internal waste",
-        (("tails", "tails of slabs"), ("page_rests", "rests of pages that are in use"), ("slack", "slack of large blocks")),
+        (
+            ("tails", "tails of slabs"),
+            ("page_rests", "rests of pages that are in use"),
+            ("slack", "slack of large blocks"),
+        ),
     ),
     (
         "free",

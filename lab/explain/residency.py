@@ -2,8 +2,8 @@
 
 The shared page of zeros is present in the page table of what was only read, and not counted in Rss. Kernels from 6.7 on
 tell it apart (the ioctl PAGEMAP_SCAN); on older ones a mapping with more present pages than Rss has its pages weighted.
-Where pagemap cannot be read at all, the Rss that smaps gives for a mapping is spread evenly over the pages that are expected
-to be resident, and what is left over the others: the split is then an estimate, and `exact` is False.
+Where pagemap cannot be read at all, the Rss that smaps gives for a mapping is spread evenly over the pages that are
+expected to be resident, and what is left over the others: the split is then an estimate, and `exact` is False.
 """
 
 from __future__ import annotations

@@ -24,7 +24,11 @@ LOOKS = 4
 NEAR_ENOUGH = 0.01  # of Rss: better than that, no second look is taken
 STOPPED_WITHIN_S = 5.0
 RECORDS = "[anon:hakmem records]"  # what the kernel calls our records, where it keeps names
-STATES = {"running": "a running process: a snapshot", "stopped": "stopped while it was read", "exit": "held at its exit"}
+STATES = {
+    "running": "snapshot of a running process",
+    "stopped": "stopped while it was read",
+    "exit": "held at its exit",
+}
 
 
 @dataclass
@@ -110,6 +114,7 @@ def stopped(pid: int) -> Iterator[None]:
     if _is_stopped(pid):
         yield
         return
+    before = signal.signal(signal.SIGTERM, _end)  # even then the process goes on
     _send(pid, signal.SIGSTOP)
     try:
         until = time.monotonic() + STOPPED_WITHIN_S
@@ -118,6 +123,7 @@ def stopped(pid: int) -> Iterator[None]:
         yield
     finally:
         _send(pid, signal.SIGCONT)
+        signal.signal(signal.SIGTERM, before)
 
 
 def _read(memory: Memory, layout: Layout, residency: Residency) -> tuple[Heap, Account]:
@@ -161,6 +167,10 @@ def _is_stopped(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "Tt"
     except OSError:
         raise no_process(pid) from None
+
+
+def _end(number: int, _frame: object) -> None:
+    raise SystemExit(128 + number)
 
 
 def _send(pid: int, number: int) -> None:

@@ -1,7 +1,7 @@
 """The heap as its own records tell it: superslabs, slabs, large blocks, caches, heaps. src/layout.def names the fields.
 
-The process may go on meanwhile. So every list is bounded, every record is checked against what it must be, and what makes
-no sense is left out: it shows up as the part of a superslab that nobody claims.
+The process may go on meanwhile. So every list is bounded, every record is checked against what it must be, and what
+makes no sense is left out: it shows up as the part of a superslab that nobody claims.
 """
 
 from __future__ import annotations
@@ -226,7 +226,7 @@ class Walk:
         return large
 
     def _waiting(self) -> None:
-        """Large blocks that wait, and those that the kernel would not unmap; they are not live, whatever was read before."""
+        """Large blocks that wait, and those that the kernel would not unmap: not live, whatever was read before."""
         cache = self.layout.roots["larges.cache"]
         addresses = [int(address) for address in self._words(cache.address, cache.bytes) if address]
         addresses += self._list(self.layout.roots["larges.stuck"].address, "large.next")
@@ -297,7 +297,8 @@ class Walk:
     def _outbox(self, address: int) -> None:
         outbox = self._record(address, "outbox")
         most = (self.layout.value("outbox") - self.layout.value("outbox.blocks")) // WORD
-        self._at_hand(address + self.layout.value("outbox.blocks"), min(self.layout.number(outbox, "outbox.count"), most))
+        count = min(self.layout.number(outbox, "outbox.count"), most)
+        self._at_hand(address + self.layout.value("outbox.blocks"), count)
 
     def _at_hand(self, address: int, count: int) -> None:
         if count == 0:

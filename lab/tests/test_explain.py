@@ -6,6 +6,7 @@ import mmap
 import os
 import struct
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -32,7 +33,9 @@ def mapping(start: int, pages: int, rss: int = 0, name: str = "", inode: int = 0
     return Mapping(start, start + pages * PAGE, "rw-p", 0, inode, name, rss)
 
 
-def slab(blocks: int, carved: int, free: list[int] = (), waiting: list[int] = (), cached: list[int] = ()) -> Slab:  # type: ignore[assignment]
+def slab(
+    blocks: int, carved: int, free: Sequence[int] = (), waiting: Sequence[int] = (), cached: Sequence[int] = ()
+) -> Slab:
     words = [0] * 4
     for number in free:
         words[number // 64] |= 1 << number % 64

@@ -1,7 +1,7 @@
 """Runs holder in every way it can be linked, explains it, and compares the rows with what holder says that it did.
 
-The sum must be within 2 % of the kernel's Rss, each row within what the program cannot know: magazines hold a few blocks
-of every class, an empty slab of each is kept, and pages are whole.
+The sum must be within 2 % of the kernel's Rss, each row within what the program cannot know: magazines hold a few
+blocks of every class, an empty slab of each is kept, and pages are whole.
 """
 
 from __future__ import annotations
@@ -73,7 +73,8 @@ def parts_of(found: dict[str, Any]) -> dict[str, int]:
 
 def near(what: str, found: float, wanted: float, below: float, above: float) -> None:
     """found lies in wanted - below .. wanted + above."""
-    assert wanted - below <= found <= wanted + above, f"{what}: {found:,.0f}, wanted {wanted:,.0f} -{below:,.0f} +{above:,.0f}"
+    words = f"{what}: {found:,.0f}, wanted {wanted:,.0f} -{below:,.0f} +{above:,.0f}"
+    assert wanted - below <= found <= wanted + above, words
 
 
 def check_sum(found: dict[str, Any]) -> None:
@@ -155,7 +156,7 @@ def test_a_process_that_changes_is_read_all_the_same() -> None:
 
 
 def test_layout_p1_p2_p3() -> None:
-    """layout P1: it lies where nothing can write; layout P2: names stand once; layout P3: roots have a place and a size."""
+    """layout P1: it lies where nothing can write; layout P2: names stand once; layout P3: roots are there, with sizes."""
     with holder("sleep", PROGRAMS / "explain_holder") as (pid, _):
         mappings = smaps.read(pid)
         with Memory(pid) as memory:
@@ -163,10 +164,11 @@ def test_layout_p1_p2_p3() -> None:
             assert address, "the library has no symbol hakmem_layout"
             (home,) = [mapping for mapping in mappings if mapping.start <= address < mapping.end]
             assert home.access == "r--p", home.access
-            _, _, roots, fields, _, _, _, root_table, field_table = layout.HEAD.unpack(memory.read(address, layout.HEAD.size))
+            head = layout.HEAD.unpack(memory.read(address, layout.HEAD.size))
+            roots, fields, root_table, field_table = head[2], head[3], head[7], head[8]
             rows = list(layout.ROOT.iter_unpack(memory.read(root_table, roots * layout.ROOT.size)))
-            rows_of_fields = list(layout.FIELD.iter_unpack(memory.read(field_table, fields * layout.FIELD.size)))
-            names = [row[0] for row in rows] + [row[0] for row in rows_of_fields]
+            more = list(layout.FIELD.iter_unpack(memory.read(field_table, fields * layout.FIELD.size)))
+            names = [row[0] for row in [*rows, *more]]
             assert len(set(names)) == len(names) and all(name.endswith(b"\0") and name[0] for name in names), names
             for name, place, count in rows:
                 ends = {place, place + count - 1}
@@ -196,7 +198,8 @@ def test_what_cannot_be_explained() -> None:
     try:
         refused(1, f"process {sleeper.pid} is not on hakmem", sleeper.pid)
         if os.getuid() == 0:
-            done = subprocess.run([sys.executable, "-P", "-c", AS_NOBODY, str(sleeper.pid)], capture_output=True, text=True)
+            words = [sys.executable, "-P", "-c", AS_NOBODY, str(sleeper.pid)]
+            done = subprocess.run(words, capture_output=True, text=True)
             assert done.returncode == 2 and "may not be read by this user" in done.stderr, done.stderr
     finally:
         sleeper.kill()
