@@ -3,7 +3,7 @@
 #include "large.h"
 #include "lifecycle.h"
 #include "next.h"
-#include "purge.h"
+#include "janitor.h"
 
 #include <errno.h>
 #include <string.h>
@@ -57,7 +57,6 @@ static void *alloc_large_aligned(size_t size, size_t alignment, bool *zeroed) {
         return alloc_fail(); /* before anything is given back in vain */
     void *block = large_new(size, alignment, zeroed);
     if (!block) {
-        large_purge(0); /* first: runs that waited may leave whole superslabs free */
         purge_for_space();
         block = large_new(size, alignment, zeroed);
     }
@@ -89,7 +88,7 @@ static void alloc_misuse(enum slab_verdict verdict, const void *block) {
         misuse_report(verdict == SLAB_INSIDE ? MISUSE_INSIDE : MISUSE_DOUBLE_FREE, block);
 }
 
-static void alloc_free_local(struct heap *heap, unsigned class, void *block) {
+static void alloc_free_local(struct heap *heap, unsigned class, void *block, const void *caller) {
     if (has(verify_free)) {
         struct slab *slab = pagemap_record(block);
         alloc_misuse(slab ? heap_put_verified(heap, slab, block) : SLAB_DOUBLE_FREE,
@@ -105,20 +104,31 @@ static void alloc_free_local(struct heap *heap, unsigned class, void *block) {
     }
     if (has(counters))
         heap->frees[class]++;
-    purge_after_free();
+    janitor_after_free(caller);
 }
 
-/* A thread that only frees gets a heap, too: its outbox. */
+/* Frees of a thread without a heap that go home one by one. libc frees a few blocks in threads that have run their last
+ * destructor, where nobody would ever retire a heap again. */
+enum { FREES_WITHOUT_HEAP = 32 };
+
+/* A thread that only frees gets a heap, too, for its outbox: when it goes on freeing. */
 static COLD struct heap *alloc_heap_of_freer(void) {
+    static THREAD_LOCAL unsigned char frees;
+    if (frees < FREES_WITHOUT_HEAP) {
+        frees++;
+        return &heap_none;
+    }
+    int kept = errno; /* P2: attaching may allocate, and fail */
     struct heap *heap = lifecycle_attach();
+    errno = kept;
     return heap ? heap : &heap_none;
 }
 
-static void alloc_free_small(uint32_t tag, void *block) {
+static void alloc_free_small(uint32_t tag, void *block, const void *caller) {
     struct heap *heap = heap_current;
     unsigned class = pagemap_kind(tag);
     if ((tag ^ heap->tag) < SIZECLASS_COUNT) {
-        alloc_free_local(heap, class, block);
+        alloc_free_local(heap, class, block, caller);
         return;
     }
     if (heap == &heap_none)
@@ -131,7 +141,7 @@ static void alloc_free_small(uint32_t tag, void *block) {
         heap->frees[class]++;
 }
 
-static void alloc_free_large(struct large *large, void *block) {
+static void alloc_free_large(struct large *large, void *block, const void *caller) {
     if (UNLIKELY(!large)) {
         misuse_report(MISUSE_DOUBLE_FREE, block);
         return;
@@ -143,7 +153,7 @@ static void alloc_free_large(struct large *large, void *block) {
     if (heap_current != &heap_none)
         heap_current->large_frees++;
     large_delete(large);
-    purge_after_free();
+    janitor_after_free(caller);
 }
 
 NOINLINE void alloc_free_slow(void *block) {
@@ -159,10 +169,10 @@ NOINLINE void alloc_free_slow(void *block) {
         return;
     }
     if (kind < SIZECLASS_COUNT) {
-        alloc_free_small(tag, block);
+        alloc_free_small(tag, block, __builtin_return_address(0));
         return;
     }
-    alloc_free_large(pagemap_record(block), block);
+    alloc_free_large(pagemap_record(block), block, __builtin_return_address(0));
 }
 
 /* What is not the heap's own small block; `mixed` is its tag with the heap's own mixed in. First of all a block of
@@ -172,9 +182,10 @@ NOINLINE void alloc_free_other(void *block, unsigned mixed) {
     uint32_t tag = mixed ^ heap->tag;
     unsigned class = pagemap_kind(tag);
     if (LIKELY(heap->outbox && pagemap_owner(tag) != 0 && class < SIZECLASS_COUNT)) {
-        heap_post(heap, class, block);
         if (has(counters))
             heap->frees[class]++;
+        if (heap_post(heap, class, block))
+            janitor_after_free(__builtin_return_address(0));
     } else {
         alloc_free_slow(block);
     }

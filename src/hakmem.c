@@ -32,6 +32,8 @@
 #include "purge.c"
 #include "stats.c"
 
+#include "janitor.c"
+
 #include "lifecycle.c"
 
 #include "alloc.c"

@@ -40,6 +40,7 @@ void heap_send(struct heap *heap) {
     if (!heap->outbox || heap->outbox->count == 0)
         return;
     heap->remote_frees += heap->outbox->count;
+    heap->flushed += heap->outbox->bytes;
     remote_send(heap->outbox);
 }
 
@@ -239,13 +240,13 @@ void *heap_refill(struct heap *heap, unsigned class) {
 /* The slab of a block that stands in a magazine of `class`; NULL when the program freed the block twice, and its
  * slab is gone already. */
 static struct slab *heap_slab_of(const struct heap *heap, unsigned class, const void *block) {
-    struct slab *slab = pagemap_record(block);
-    return LIKELY(slab && slab->class == class && slab->owner == &heap->inbox) ? slab : NULL;
+    return LIKELY(pagemap_tag(block) == (heap->tag | class)) ? pagemap_record(block) : NULL;
 }
 
 static void heap_flush_inside(struct heap *heap, unsigned class, void *const *blocks, unsigned count) {
     struct heap_class *mine = &heap->class[class];
     heap->flushes++;
+    heap->flushed += (uint64_t)count * sizeclass_table[class].size;
     for (void *const *end = blocks + count; blocks < end;) {
         struct slab *slab = heap_slab_of(heap, class, *blocks);
         enum slab_verdict verdict = SLAB_DOUBLE_FREE;
@@ -262,10 +263,13 @@ static void heap_flush_inside(struct heap *heap, unsigned class, void *const *bl
     }
 }
 
-static void heap_flush(struct heap *heap, unsigned class, void *const *blocks, unsigned count) {
+/* Returns how many blocks of the class are out now. */
+static unsigned heap_flush(struct heap *heap, unsigned class, void *const *blocks, unsigned count) {
     visit_enter(&heap->visit);
     heap_flush_inside(heap, class, blocks, count);
+    unsigned out = heap->class[class].out;
     visit_leave(&heap->visit);
+    return out;
 }
 
 static void heap_flush_spare(struct heap *heap, unsigned class) {
@@ -279,8 +283,8 @@ static void heap_flush_spare(struct heap *heap, unsigned class) {
 static void heap_flush_burst(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
     void **top = (void **)heap->top[class], **first = &mine->array[mine->sentinel + 1];
-    heap_flush(heap, class, first, (unsigned)(top + 1 - first));
-    unsigned largest = sizeclass_table[class].magazine, holds = mine->out / DRAINING;
+    unsigned out = heap_flush(heap, class, first, (unsigned)(top + 1 - first));
+    unsigned largest = sizeclass_table[class].magazine, holds = out / DRAINING;
     holds = holds < LEAST_HELD ? LEAST_HELD : holds < largest ? holds : largest;
     mine->sentinel = (uint8_t)(ARRAY_WORDS - 1 - holds);
     mine->array[mine->sentinel] = NULL;

@@ -50,9 +50,10 @@ struct heap {
     struct outbox *outbox; /* NULL until the thread first frees a block of another */
     uint64_t mallocs[HEAP_COUNTED_CLASSES], frees[HEAP_COUNTED_CLASSES]; /* box counters: exact */
     uint64_t larges, large_frees, remote_frees, refills, flushes;
-    struct visit visit;      /* taken by whoever works on the slabs: the thread, or a visitor */
-    struct slab *collecting; /* taken from the inbox, not yet done */
-    struct slab *tidied;     /* the last one that a visitor looked at, and where it stood */
+    uint64_t flushed, flushed_before; /* bytes given back to slabs, and what purge has seen of it */
+    struct visit visit;               /* taken by whoever works on the slabs: the thread, or a visitor */
+    struct slab *collecting;          /* taken from the inbox, not yet done */
+    struct slab *tidied;              /* the last one that a visitor looked at, and where it stood */
     uint8_t tidied_class, tidied_bin;
     struct heap *next_idle, *next;
     struct heap_class class[SIZECLASS_COUNT];
@@ -80,10 +81,12 @@ void heap_push_full(struct heap *heap, unsigned class, void *block);
 /* Sends what the thread has freed of other heaps' blocks. */
 void heap_send(struct heap *heap);
 
-/* Frees a block of another heap's slab of `class`; the heap has an outbox. */
-static ALWAYS_INLINE void heap_post(struct heap *heap, unsigned class, void *block) {
-    if (UNLIKELY(remote_post(heap->outbox, block, sizeclass_table[class].size)))
-        heap_send(heap);
+/* Frees a block of another heap's slab of `class`; the heap has an outbox. True: it was full, and all was sent. */
+static ALWAYS_INLINE bool heap_post(struct heap *heap, unsigned class, void *block) {
+    if (LIKELY(!remote_post(heap->outbox, block, sizeclass_table[class].size)))
+        return false;
+    heap_send(heap);
+    return true;
 }
 
 /* The same for a thread that has no outbox yet, or no heap: at once. */
@@ -100,10 +103,10 @@ void heap_drain_idle(void);
 
 /* Works on the slabs of any heap, as a visitor: collects what others freed, lets empty slabs go, and gives the pages
  * of free blocks home that have been at rest since the last call (or, `now`, all of them). Magazines are out of its
- * reach. At most a bounded piece in one call. Returns whether there is more to do, or may be when asked again later.
+ * reach. At most a bounded piece in one call. Adds the bytes that went home to *purged. Returns whether there is more to do, or may be when asked again later.
  * One thread at a time. */
 enum heap_tidied { HEAP_TIDY, HEAP_UNSETTLED, HEAP_MORE };
-enum heap_tidied heap_tidy(struct heap *heap, bool now);
+enum heap_tidied heap_tidy(struct heap *heap, bool now, size_t *purged);
 
 /* Every heap there ever was, newest first; NULL: the first one. */
 struct heap *heap_after(const struct heap *heap);

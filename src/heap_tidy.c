@@ -85,7 +85,7 @@ static bool tidy_slabs(struct tidying *tidying) {
     return true;
 }
 
-enum heap_tidied heap_tidy(struct heap *heap, bool now) {
+enum heap_tidied heap_tidy(struct heap *heap, bool now, size_t *purged) {
     struct tidying tidying = {.heap = heap, .now = now, .page = os_page_size()};
     if (!visit_begin(&heap->visit))
         return HEAP_UNSETTLED;
@@ -97,7 +97,7 @@ enum heap_tidied heap_tidy(struct heap *heap, bool now) {
     for (unsigned i = 0; i < tidying.claims; i++) {
         size_t bytes;
         unsigned char *pages = slab_claimed_pages(&tidying.claim[i], tidying.page, &bytes);
-        superslab_decommit(pages, bytes);
+        *purged += superslab_decommit(pages, bytes) ? bytes : 0;
         remote_unclaim(&tidying.claim[i]);
     }
     return tidying.claims && tidying.result == HEAP_TIDY ? HEAP_UNSETTLED : tidying.result;

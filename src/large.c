@@ -56,7 +56,10 @@ static void large_give_record(struct large *large) {
     lock_release(&larges.lock);
 }
 
+/* What is more was allowed by limit_take before; less is given back. */
 static void large_count_mapped(size_t bytes) {
+    if ((ptrdiff_t)bytes < 0)
+        limit_give(-bytes);
     lock_take(&larges.lock);
     /* written under the lock, read without */
     __atomic_store_n(&larges.mapped_bytes, larges.mapped_bytes + bytes, __ATOMIC_RELAXED);
@@ -124,7 +127,7 @@ static struct large *large_take_waiting(size_t bytes, size_t most, size_t alignm
 
 static bool large_holds_too_much(void) {
     size_t waiting = spare_resident_bytes();
-    return waiting > larges.cache_limit || larges.waiting > LARGE_WAITING_MOST ||
+    return waiting > limit_keep(larges.cache_limit, waiting) || larges.waiting > LARGE_WAITING_MOST ||
            larges.held + waiting + larges.slack > larges.live_peak + larges.live_peak / 8;
 }
 
@@ -266,16 +269,25 @@ static struct large *large_take_any(size_t bytes, size_t alignment) {
     return large;
 }
 
-static struct large *large_map(size_t bytes, size_t alignment) {
-    struct large *large = large_take_record();
-    if (!large)
+/* A new mapping. `replaced` bytes are held by the block that is to move into it. */
+static struct large *large_map(size_t bytes, size_t alignment, size_t replaced) {
+    limit_count_mappings();
+    if (!limit_take(bytes - replaced))
         return NULL;
+    limit_hold(replaced);
+    struct large *large = large_take_record();
+    if (!large) {
+        limit_give(bytes);
+        return NULL;
+    }
     large->extent = bytes;
     large->start = os_map_aligned(bytes, alignment, pagemap_hint_mapping(bytes, alignment));
     if (large->start && pagemap_reserve(large->start, 1)) {
+        os_name(large->start, bytes, OS_LARGE);
         large_count_mapped(bytes);
         return large;
     }
+    limit_give(bytes);
     if (large->start)
         os_unmap(large->start, bytes);
     large_give_record(large);
@@ -285,7 +297,7 @@ static struct large *large_map(size_t bytes, size_t alignment) {
 static struct large *large_new_mapping(size_t bytes, size_t alignment, bool *zeroed) {
     struct large *large = large_take_any(bytes, alignment);
     *zeroed = large == NULL;
-    return large ? large : large_map(bytes, alignment);
+    return large ? large : large_map(bytes, alignment, 0);
 }
 
 static struct large *large_new_run(size_t bytes, bool *zeroed) {
@@ -448,7 +460,7 @@ static void *large_resize_run(struct large *large, size_t bytes) {
     if (large->bytes < MOVE_FROM)
         return NULL;
     struct large *warm = large_warm_target(large, spare_round(bytes));
-    return large_move(large, bytes, warm ? warm : large_map(spare_round(bytes), UNIT_SIZE));
+    return large_move(large, bytes, warm ? warm : large_map(spare_round(bytes), UNIT_SIZE, before));
 }
 
 static void *large_shrink_mapping(struct large *large, size_t bytes) {
@@ -470,8 +482,12 @@ static void *large_resize_mapping(struct large *large, size_t bytes) {
     struct large *warm = large_warm_target(large, extent);
     if (warm)
         return large_move(large, bytes, warm);
-    if (!os_remap(large->start + large->seam, before - large->seam, extent - large->seam, false))
-        return large_move(large, bytes, large_map(extent, UNIT_SIZE));
+    if (!limit_take(extent - before))
+        return NULL;
+    if (!os_remap(large->start + large->seam, before - large->seam, extent - large->seam, false)) {
+        limit_give(extent - before);
+        return large_move(large, bytes, large_map(extent, UNIT_SIZE, before));
+    }
     large_count_mapped(extent - before);
     return large_set(large, bytes, extent);
 }
@@ -510,6 +526,23 @@ size_t large_purge(size_t keep) {
         purged += large_release(large);
     }
     return runs ? purged + superslab_purge(keep, UINT_MAX) : purged;
+}
+
+size_t large_purge_rested(void) {
+    size_t purged = 0;
+    lock_take(&larges.lock);
+    size_t rested = spare_rested_bytes(), keep = spare_resident_bytes() - rested;
+    lock_release(&larges.lock);
+    for (struct large *large; rested > 0 && (large = large_give_up(keep)) != NULL;)
+        purged += large_release(large);
+    return purged;
+}
+
+size_t large_waiting_bytes(void) {
+    lock_take(&larges.lock);
+    size_t bytes = spare_resident_bytes();
+    lock_release(&larges.lock);
+    return bytes;
 }
 
 void large_configure(size_t cache_bytes) {

@@ -36,6 +36,12 @@ void *large_resize(struct large *large, size_t size);
  * Runs go to their superslabs, and on from there. Returns the bytes that went home. */
 size_t large_purge(size_t keep);
 
+/* Gives home what has waited since the last call of this function, and was not needed once. Returns the bytes. */
+size_t large_purge_rested(void);
+
+/* Bytes in memory of blocks that wait for the next request. */
+size_t large_waiting_bytes(void);
+
 /* Bytes in memory that may wait; told by lifecycle once. */
 void large_configure(size_t cache_bytes);
 

@@ -6,7 +6,7 @@
 #include "next.h"
 #include "options.h"
 #include "os.h"
-#include "purge.h"
+#include "janitor.h"
 #include "stats.h"
 
 #include <limits.h>
@@ -20,7 +20,7 @@ static struct {
     bool printed;
     pthread_key_t key;
     bool has_key;
-} lifecycle = {.lock = LOCK_INITIAL(10)};
+} lifecycle = {.lock = LOCK_INITIAL(11)};
 
 /* How many rounds of key destructors the thread has seen; ENDED after its last. */
 enum { ENDED = 255, LAST_ROUND = PTHREAD_DESTRUCTOR_ITERATIONS - 1 };
@@ -36,7 +36,8 @@ static void lifecycle_thread_exit(void *heap) {
 
 /* The locks of all rooms, in the order of their ranks from above. */
 static void lifecycle_lock_rooms(bool take) {
-    static void (*const rooms[])(bool) = {heap_lock, large_lock, slab_lock, superslab_lock, pagemap_lock};
+    static void (*const rooms[])(bool) = {purge_lock, heap_lock,      large_lock,
+                                          slab_lock,  superslab_lock, pagemap_lock};
     if (take)
         lock_take(&lifecycle.lock);
     for (size_t i = 0; i < ARRAY_LENGTH(rooms); i++)
@@ -59,8 +60,14 @@ static void lifecycle_after_fork(void) {
     lifecycle_lock_rooms(false);
 }
 
+static void lifecycle_in_child(void) {
+    lifecycle_after_fork();
+    janitor_in_child();
+}
+
 static void lifecycle_tell_rooms(void) {
     purge_keep_free = options.keep_free;
+    janitor_configure(options.decommit == DECOMMIT_OFF ? 0 : options.purge_delay, options.purge_thread);
     heap_configure((unsigned)options.prewarm, options.keep_free / 16);
     large_configure(options.large_cache);
     superslab_configure(options.huge_pages, options.decommit != DECOMMIT_OFF,
@@ -92,7 +99,7 @@ static void lifecycle_start(void) {
     }
     lock_release(&lifecycle.lock);
     if (first)
-        pthread_atfork(lifecycle_before_fork, lifecycle_after_fork, lifecycle_after_fork);
+        pthread_atfork(lifecycle_before_fork, lifecycle_after_fork, lifecycle_in_child);
 }
 
 struct heap *lifecycle_attach(void) {

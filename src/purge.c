@@ -1,28 +1,91 @@
 #include "purge.h"
 
 #include "large.h"
+#include "lock.h"
 
 #include <limits.h>
 
+enum { VISITS_AT_ONCE = 1024 }; /* of one heap in one look: what is left waits for the next one */
+
 size_t purge_keep_free = 64 * MIB;
+
+static struct lock purge_visitors = LOCK_INITIAL(9);
 
 void purge_step(void) {
     superslab_purge(purge_keep_free / 4 * 3, PURGE_ADVICE_AT_ONCE);
 }
 
-static void purge_drain_heaps(void) {
+/* ---- looks ---- */
+
+/* Tidies every heap. Returns whether something of them is to go home later. */
+static bool purge_tidy(bool now, size_t *bytes) {
+    bool later = false;
+    for (struct heap *heap = heap_after(NULL); heap; heap = heap_after(heap)) {
+        enum heap_tidied tidied = HEAP_MORE;
+        lock_take(&purge_visitors);
+        for (unsigned visit = 0; tidied == HEAP_MORE && visit < VISITS_AT_ONCE; visit++)
+            tidied = heap_tidy(heap, now, bytes);
+        lock_release(&purge_visitors);
+        later |= tidied != HEAP_TIDY;
+    }
+    return later;
+}
+
+/* Gives home what rested since the last look. Returns the bytes. */
+static size_t purge_rested(unsigned calls) {
+    size_t dirty = superslab_dirty_bytes(), rested = superslab_rested_bytes(), bytes = 0;
+    if (rested > 0)
+        bytes = superslab_purge(dirty > rested ? dirty - rested : 0, calls);
+    return bytes + large_purge_rested();
+}
+
+size_t purge_waiting_bytes(void) {
+    return superslab_dirty_bytes() + large_waiting_bytes();
+}
+
+struct purge_looked purge_look(void) {
+    struct purge_looked looked = {0};
+    looked.later = purge_tidy(false, &looked.bytes);
+    looked.bytes += purge_rested(UINT_MAX);
+    looked.later |= purge_waiting_bytes() > 0;
+    return looked;
+}
+
+void purge_look_here(void) {
+    size_t bytes = 0;
+    if (heap_current != &heap_none && lock_try(&purge_visitors)) {
+        heap_tidy(heap_current, false, &bytes);
+        lock_release(&purge_visitors);
+    }
+    purge_rested(PURGE_ADVICE_AT_ONCE);
+}
+
+/* ---- at once ---- */
+
+static size_t purge_heaps(void) {
+    size_t bytes = 0;
     if (heap_current != &heap_none)
         heap_drain(heap_current);
     heap_drain_idle();
+    purge_tidy(true, &bytes);
+    return bytes;
 }
 
 size_t purge_all(void) {
-    purge_drain_heaps();
-    return superslab_purge(0, UINT_MAX) + large_purge(0);
+    size_t bytes = purge_heaps();
+    bytes += large_purge(0); /* first: its runs become dirty units */
+    return bytes + superslab_purge(0, UINT_MAX);
 }
 
 size_t purge_for_space(void) {
-    purge_drain_heaps();
-    size_t unmapped = superslab_unmap_free();
-    return unmapped + superslab_purge(0, UINT_MAX) + large_purge(0);
+    size_t bytes = purge_heaps() + large_purge(0);
+    bytes += superslab_unmap_free();
+    return bytes + superslab_purge(0, UINT_MAX);
+}
+
+void purge_lock(bool take) {
+    if (take)
+        lock_take(&purge_visitors);
+    else
+        lock_release(&purge_visitors);
 }

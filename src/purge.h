@@ -1,12 +1,23 @@
-/* purge: when free memory goes home.
+/* purge: what free memory goes home, and how.
  *
- * Owns the decision. Nothing runs in the background: a slow path that has just freed memory asks whether more
- * than HAKMEM_KEEP_FREE bytes are free and still held, and if so gives back a bounded piece of it.
+ * Owns the decision. What is free waits for a while, because a program that has just freed something often wants it
+ * back. What rested from one look to the next goes home:
  *
- * P1  one call of purge_after_free gives at most PURGE_ADVICE_AT_ONCE pieces of advice
+ *     units that were free and dirty all the time: the least there were, not what there is now
+ *     large blocks that waited to be used again, in the same way
+ *     pages of free blocks in slabs that nobody has changed, and empty slabs (heap_tidy)
+ *
+ * So a region that is used over and over is never given back, whatever its size; and a process that stops working has
+ * nothing left to give after two or three looks. Who looks, and when: see janitor.
+ *
+ * Above HAKMEM_KEEP_FREE bytes nothing waits: the slow path that has just freed memory gives a bounded piece home itself.
+ *
+ * P1  one call of purge_step or purge_look_here gives at most PURGE_ADVICE_AT_ONCE pieces of advice for units, and
+ *     tidies one heap at most
  * P2  once three quarters of the limit are reached, a quarter of new garbage comes before there is advice again
+ * P3  one visitor at a time: heap_tidy is only called under the room's lock
  *
- * Any thread; no lock is held during a system call.
+ * Any thread; a lock of rank 9 around visits; no other lock is held during a system call that gives memory back.
  */
 #ifndef HAKMEM_PURGE_H
 #define HAKMEM_PURGE_H
@@ -15,21 +26,33 @@
 
 enum { PURGE_ADVICE_AT_ONCE = 8 };
 
-extern size_t purge_keep_free; /* bytes; written once, before there are threads */
+extern size_t purge_keep_free; /* bytes; told by lifecycle once */
 
 /* Gives back a bounded piece of what is above the limit; does the caller no harm if there is nothing. */
 void purge_step(void);
 
-static inline void purge_after_free(void) {
-    if (UNLIKELY(superslab_dirty_bytes() > purge_keep_free))
-        purge_step();
-}
+struct purge_looked {
+    size_t bytes; /* that went home */
+    bool later;   /* there is something left that may go home, or is not at rest yet */
+};
 
-/* Gives back everything that can be given back now, from the calling thread's heap and idle ones, too.
+/* One look at everything. */
+struct purge_looked purge_look(void);
+
+/* A bounded look, for slow paths: at the calling thread's heap only. */
+void purge_look_here(void);
+
+/* Bytes that are free, dirty and in no slab. */
+size_t purge_waiting_bytes(void);
+
+/* Gives back everything that can be given back now, from every heap; what other threads hold in magazines stays.
  * Returns the bytes. */
 size_t purge_all(void);
 
 /* The same, and address space too: for when a request was refused and is to be tried once more. */
 size_t purge_for_space(void);
+
+/* Holds and releases the room's lock around fork. */
+void purge_lock(bool take);
 
 #endif

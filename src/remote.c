@@ -54,13 +54,18 @@ static void remote_pack(struct parcel *parcels, const struct parcel *more) {
     *parcel = *more;
 }
 
+/* The slab of a block that was freed; NULL when it was freed twice, and its slab went home meanwhile. */
+static struct slab *remote_slab_of(const void *block) {
+    return pagemap_kind(pagemap_tag(block)) < SIZECLASS_COUNT ? pagemap_record(block) : NULL;
+}
+
 void remote_send(struct outbox *outbox) {
     struct parcel parcels[PARCELS] = {0}, next;
     size_t count = outbox->count;
     ASSERT(P4, count <= OUTBOX_BLOCKS);
     for (size_t done = 0, gathered; done < count; done += gathered) {
         void **blocks = &outbox->blocks[done];
-        next.slab = pagemap_record(*blocks);
+        next.slab = remote_slab_of(*blocks);
         gathered = next.slab
                        ? slab_gather_word(next.slab, blocks, (unsigned)(count - done), &next.word, &next.bits)
                        : 0;

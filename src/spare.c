@@ -6,6 +6,7 @@ static struct {
     uint64_t filled[SPARE_WORDS]; /* a bit a bin */
     struct spare_ages ages;
     size_t resident, mappings, runs; /* bytes */
+    size_t rested;                   /* the least that resident was since somebody asked */
 } spares;
 
 /* Apart, because they start as zeros: they take no room in the file and no page until they are used. */
@@ -50,6 +51,8 @@ void spare_age_remove(struct spare_ages *ages, struct large *large) {
 static void spare_count(const struct large *large, bool waits) {
     size_t *total = large->home ? &spares.runs : &spares.mappings;
     spares.resident += waits ? large->resident : -large->resident;
+    if (spares.resident < spares.rested)
+        spares.rested = spares.resident;
     __atomic_store_n(total, *total + (waits ? large->extent : -large->extent), __ATOMIC_RELAXED);
     if (large->home)
         superslab_count_waiting(waits ? large->extent >> UNIT_SHIFT : -(large->extent >> UNIT_SHIFT));
@@ -116,6 +119,12 @@ struct large *spare_take(size_t bytes, size_t most, size_t alignment, bool mappi
 
 struct large *spare_oldest(void) {
     return spares.ages.oldest;
+}
+
+size_t spare_rested_bytes(void) {
+    size_t bytes = spares.rested;
+    spares.rested = spares.resident;
+    return bytes;
 }
 
 size_t spare_resident_bytes(void) {

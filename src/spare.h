@@ -56,6 +56,10 @@ struct large *spare_oldest(void);
 void spare_remove(struct large *large);
 
 size_t spare_resident_bytes(void);
+
+/* The least that those were since the last call of this function: what nobody has asked for meanwhile. */
+size_t spare_rested_bytes(void);
+
 size_t spare_mapping_bytes(void); /* address space of mappings that wait; may be read without the lock */
 size_t spare_run_bytes(void);     /* the same of runs */
 

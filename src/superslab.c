@@ -24,7 +24,8 @@ static struct {
     uint32_t purge_from; /* no superslab from here on has dirty units */
     struct superslab *vacant;
     size_t dirty_units, mapped_units, free_units, waiting_units;
-    size_t dense_units; /* atomic, relaxed: a sum that decides about speed only */
+    size_t rested_units; /* the least that were dirty since somebody asked */
+    size_t dense_units;  /* atomic, relaxed: a sum that decides about speed only */
 } superslabs = {.lock = LOCK_INITIAL(5), .decommit = true};
 
 /* Apart, because they start as zeros: they take no room in the file and no page until they are used. */
@@ -99,6 +100,13 @@ static void superslab_add(size_t *total, size_t units) {
 
 static void superslab_count_dirty(uint64_t before, uint64_t after) {
     superslab_add(&superslabs.dirty_units, (size_t)bits_count(after) - bits_count(before));
+    if (superslabs.dirty_units < superslabs.rested_units)
+        superslabs.rested_units = superslabs.dirty_units;
+}
+
+/* Free units hold memory while they are dirty, the others from now on: asked before they are claimed to be handed out. */
+static bool superslab_may_hold(const struct superslab *home, uint64_t mask) {
+    return limit_take((size_t)bits_count(mask & ~home->dirty) * UNIT_SIZE);
 }
 
 /* Marks free units as handed out; returns whether all of them read as zero. */
@@ -153,7 +161,8 @@ void superslab_add_dense(size_t units) {
 static bool superslab_is_large_and_dense(void) {
     size_t idle = superslabs.free_units + __atomic_load_n(&superslabs.waiting_units, __ATOMIC_RELAXED);
     size_t used = superslabs.mapped_units > idle ? superslabs.mapped_units - idle : 0;
-    return superslabs.huge_pages && used * UNIT_SIZE >= HUGE_FROM && used >= superslabs.mapped_units / 8 * 7 &&
+    return superslabs.huge_pages && used * UNIT_SIZE >= HUGE_FROM &&
+           used >= superslabs.mapped_units / 8 * 7 &&
            __atomic_load_n(&superslabs.dense_units, __ATOMIC_RELAXED) >= used / 2;
 }
 
@@ -163,7 +172,8 @@ static bool superslab_map(size_t count) {
         os_map_aligned(bytes, SUPERSLAB_SIZE, pagemap_hint_superslab(bytes, SUPERSLAB_SIZE));
     if (!start)
         return false;
-    if (superslab_is_large_and_dense())
+    os_name(start, bytes, OS_SLABS);
+    if (superslab_is_large_and_dense() && limit_may_split())
         os_advise(start, bytes, OS_HUGE);
     size_t entered = 0;
     while (entered < count && superslab_enter(start + entered * SUPERSLAB_SIZE, SUPERSLAB_UNITS))
@@ -179,6 +189,7 @@ static bool superslab_map_piece(unsigned units) {
     unsigned char *start = os_map_aligned(bytes, UNIT_SIZE, NULL);
     if (!start)
         return false;
+    os_name(start, bytes, OS_SLABS);
     if (superslab_enter(start, units))
         return true;
     os_unmap(start, bytes);
@@ -207,9 +218,11 @@ struct superslab_run superslab_take(unsigned units) {
     if (home) {
         uint64_t warm = superslab_run_starts(home->dirty, units);
         unsigned from = bits_lowest(warm ? warm : superslab_run_starts(home->free, units));
-        run.start = home->start + (size_t)from * UNIT_SIZE;
-        run.home = home;
-        run.zeroed = superslab_claim(home, superslab_mask(from, units));
+        if (superslab_may_hold(home, superslab_mask(from, units))) {
+            run.start = home->start + (size_t)from * UNIT_SIZE;
+            run.home = home;
+            run.zeroed = superslab_claim(home, superslab_mask(from, units));
+        }
     }
     lock_release(&superslabs.lock);
     return run;
@@ -239,7 +252,7 @@ bool superslab_extend(struct superslab *home, void *start, unsigned units, unsig
         return false;
     uint64_t mask = superslab_mask(from, more);
     lock_take(&superslabs.lock);
-    bool possible = (home->free & mask) == mask;
+    bool possible = (home->free & mask) == mask && superslab_may_hold(home, mask);
     if (possible)
         superslab_claim(home, mask);
     lock_release(&superslabs.lock);
@@ -265,6 +278,7 @@ static uint64_t superslab_claim_dirty(struct superslab **home) {
 
 static void superslab_return_empty(struct superslab *home, uint64_t mask, bool stale) {
     home->free |= mask;
+    limit_give((size_t)bits_count(mask) * UNIT_SIZE);
     superslab_add(&superslabs.free_units, bits_count(mask));
     if (stale)
         home->stale |= mask;
@@ -285,7 +299,8 @@ bool superslab_decommit(void *start, size_t bytes) {
 size_t superslab_purge(size_t keep, unsigned calls) {
     size_t purged = 0;
     lock_take(&superslabs.lock);
-    for (; superslabs.decommit && calls > 0 && superslabs.dirty_units * UNIT_SIZE > keep; calls--) {
+    for (; superslabs.decommit && calls > 0 && superslabs.dirty_units * UNIT_SIZE > keep && limit_may_purge();
+         calls--) {
         struct superslab *home = NULL;
         uint64_t mask = superslab_claim_dirty(&home);
         if (mask == 0)
@@ -303,11 +318,12 @@ size_t superslab_purge(size_t keep, unsigned calls) {
     return purged;
 }
 
-/* The first superslab from *number on that is free as a whole, claimed. */
+/* The first superslab from *number on that is free as a whole, claimed; all of it counts as held now. */
 static struct superslab *superslab_claim_whole(uint32_t *number) {
     for (; *number < superslabs.count; ++*number) {
         struct superslab *home = superslab_table[*number];
         if (home->start && home->free == superslab_mask(0, home->units)) {
+            limit_hold((size_t)bits_count(home->free & ~home->dirty) * UNIT_SIZE);
             superslab_claim(home, home->free);
             return home;
         }
@@ -316,6 +332,7 @@ static struct superslab *superslab_claim_whole(uint32_t *number) {
 }
 
 static void superslab_vacate(struct superslab *home) {
+    limit_give((size_t)home->units * UNIT_SIZE);
     home->start = NULL;
     home->next_vacant = superslabs.vacant;
     superslabs.vacant = home;
@@ -325,6 +342,9 @@ static void superslab_vacate(struct superslab *home) {
 size_t superslab_unmap_free(void) {
     size_t unmapped = 0;
     struct superslab *home;
+    limit_count_mappings();
+    if (!limit_may_split()) /* superslabs lie side by side in one mapping */
+        return 0;
     lock_take(&superslabs.lock);
     for (uint32_t number = 0; (home = superslab_claim_whole(&number)) != NULL; number++) {
         lock_release(&superslabs.lock);
@@ -344,6 +364,14 @@ size_t superslab_unmap_free(void) {
 /* Written under the lock of the caller's room, read under ours: a guess is enough. */
 void superslab_count_waiting(size_t units) {
     superslab_add(&superslabs.waiting_units, units);
+}
+
+size_t superslab_rested_bytes(void) {
+    lock_take(&superslabs.lock);
+    size_t units = superslabs.rested_units;
+    superslabs.rested_units = superslabs.dirty_units;
+    lock_release(&superslabs.lock);
+    return units * UNIT_SIZE;
 }
 
 size_t superslab_dirty_bytes(void) {

@@ -20,6 +20,7 @@
 #ifndef HAKMEM_SUPERSLAB_H
 #define HAKMEM_SUPERSLAB_H
 
+#include "limit.h"
 #include "pagemap.h"
 
 enum {
@@ -72,6 +73,9 @@ void superslab_count_waiting(size_t units);
 /* Gives the pages of a range home that is in this room's units and in nobody's use; what stands there is lost. False
  * when it was not done, because the option or the kernel is against it. */
 bool superslab_decommit(void *start, size_t bytes);
+
+/* The least that superslab_dirty_bytes was since the last call of this function: what nobody has needed meanwhile. */
+size_t superslab_rested_bytes(void);
 
 size_t superslab_dirty_bytes(void);
 size_t superslab_mapped_bytes(void);

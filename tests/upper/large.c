@@ -57,6 +57,13 @@ static void *new_dense_block(size_t size) {
     return block;
 }
 
+/* Units in use or dirty, and mappings: neither more nor less counts as held. */
+static void check_held(void) {
+    size_t units =
+        superslab_mapped_bytes() - superslab_free_bytes() + spare_run_bytes() + superslab_dirty_bytes();
+    assert_int_equal(limit.held, units + large_mapped_bytes());
+}
+
 /* What waits is within its bounds. */
 static void check_cache(void) {
     assert_true(spare_resident_bytes() <= larges.cache_limit);
@@ -68,11 +75,14 @@ static void check_cache(void) {
         bytes += larges.cache[i] ? larges.cache[i]->extent : 0;
     }
     assert_int_equal(bytes, spare_mapping_bytes() + spare_run_bytes());
+    check_held();
 }
 
 static int setup(void **state) {
     kernel_reset(state);
     large_purge(0);
+    limit_configure(SIZE_MAX - 1, 0, 0); /* so that what is held is counted */
+    check_held();
     large_configure(CACHE);
     assert_int_equal(larges.live, 0);
     assert_int_equal(larges.held, 0);
@@ -466,7 +476,46 @@ static void large_records_are_used_again(void **state) {
     assert_int_equal(length_of(larges.unused), unused);
 }
 
+static void large_stops_at_the_hard_limit(void **state) {
+    (void)state;
+    bool zeroed;
+    limit.hard = limit.held + (size_t)metadata_bytes() + 20 * MIB + MIB / 2; /* records may grow */
+    unsigned char *block = new_dense_block(12 * MIB);
+    assert_null(large_new(12 * MIB, 16, &zeroed));
+    block = large_resize(record_of(block), 19 * MIB); /* wherever it goes, only what it grows by is new */
+    assert_non_null(block);
+    check_held();
+    assert_int_equal(block[12 * MIB - 1], 0xa5);
+    assert_null(large_resize(record_of(block), 24 * MIB));
+    assert_int_equal(block[12 * MIB - 1], 0xa5);
+    check_held();
+    delete_block(block);
+    large_purge(0); /* what waits is held */
+    delete_block(new_block(12 * MIB));
+    large_purge(0);
+    check_held();
+    kernel.map.refuse = 1;
+    assert_null(large_new(12 * MIB, 16, &zeroed));
+    check_held();
+    limit.hard = SIZE_MAX - 1;
+}
+
+static void large_keeps_nothing_near_the_soft_limit(void **state) {
+    (void)state;
+    delete_block(new_dense_block(4 * MIB));
+    assert_int_equal(spare_resident_bytes(), 4 * MIB);
+    limit_configure(SIZE_MAX - 1, limit.held, 0);
+    assert_true(limit_near());
+    delete_block(new_dense_block(3 * MIB));
+    assert_true(spare_resident_bytes() <= 4 * MIB);
+    limit_configure(SIZE_MAX - 1, MIB, 0);
+    delete_block(new_dense_block(3 * MIB));
+    assert_int_equal(spare_resident_bytes(), 0);
+    check_cache();
+}
+
 int main(void) {
+    limit_configure(SIZE_MAX - 1, 0, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(large_P1_runs_and_mappings, setup),
         cmocka_unit_test_setup(large_alignments, setup),
@@ -488,6 +537,8 @@ int main(void) {
         cmocka_unit_test_setup(large_resize_moves_where_it_cannot_grow, setup),
         cmocka_unit_test_setup(large_resize_that_is_refused_changes_nothing, setup),
         cmocka_unit_test_setup(large_records_are_used_again, setup),
+        cmocka_unit_test_setup(large_stops_at_the_hard_limit, setup),
+        cmocka_unit_test_setup(large_keeps_nothing_near_the_soft_limit, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

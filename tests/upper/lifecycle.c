@@ -11,8 +11,9 @@ enum { TAKEN = 16 };
 struct options options;
 struct heap heap_none;
 THREAD_LOCAL struct heap *heap_current = &heap_none;
-size_t purge_keep_free;
 struct lock metadata_lock = LOCK_INITIAL(3);
+
+size_t purge_keep_free;
 
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 
@@ -24,6 +25,9 @@ static struct {
     void (*before_fork)(void), (*in_parent)(void), (*in_child)(void);
     unsigned registered, summaries, os_lines;
     struct heap *while_resolving;
+    size_t purge_delay;
+    bool purge_thread;
+    unsigned children;
 } fake;
 
 void lock_take(struct lock *lock) {
@@ -44,7 +48,7 @@ void lock_release(struct lock *lock) {
 }
 
 void lock_forking(bool on) {
-    assert_int_equal(fake.held, 7); /* all of them */
+    assert_int_equal(fake.held, 8); /* all of them */
     fake.forking = on;
 }
 
@@ -54,6 +58,19 @@ static void fake_room_lock(unsigned rank, bool take) {
         lock_take(&room);
     else
         lock_release(&room);
+}
+
+void janitor_configure(size_t delay_ms, bool thread) {
+    fake.purge_delay = delay_ms;
+    fake.purge_thread = thread;
+}
+
+void janitor_in_child(void) {
+    fake.children++;
+}
+
+void purge_lock(bool take) {
+    fake_room_lock(9, take);
 }
 
 void heap_lock(bool take) {
@@ -153,6 +170,8 @@ static int setup(void **state) {
     options.prewarm = 5;
     options.large_cache = 77;
     options.keep_free = 99;
+    options.purge_delay = 200;
+    options.purge_thread = true;
     options.huge_pages = true;
     options.decommit = DECOMMIT_DONTNEED;
     return 0;
@@ -166,6 +185,8 @@ static void lifecycle_P1_options_are_read_before_the_first_heap(void **state) {
     assert_ptr_equal(heap_current, heap);
     assert_int_equal(fake.read, 1);
     assert_int_equal(purge_keep_free, 99);
+    assert_int_equal(fake.purge_delay, 200);
+    assert_true(fake.purge_thread);
     assert_int_equal(fake.registered, 1);
     assert_ptr_equal(lifecycle_attach(), heap);
     assert_int_equal(fake.taken, 1);
@@ -255,7 +276,7 @@ static void check_all_released(void) {
 
 static void lifecycle_P3_fork_holds_all_locks_from_above(void **state) {
     (void)state;
-    static const unsigned order[] = {10, 8, 7, 6, 5, 4, 3};
+    static const unsigned order[] = {11, 9, 8, 7, 6, 5, 4, 3};
     assert_non_null(lifecycle_attach());
     fake.record = true;
     for (int round = 0; round < 2; round++) {
@@ -270,6 +291,7 @@ static void lifecycle_P3_fork_holds_all_locks_from_above(void **state) {
             fake.in_child();
         check_all_released();
     }
+    assert_int_equal(fake.children, 1);
     pthread_setspecific(lifecycle.key, NULL);
 }
 

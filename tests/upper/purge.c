@@ -13,9 +13,50 @@ struct heap heap_none;
 THREAD_LOCAL struct heap *heap_current = &heap_none;
 
 static struct {
-    size_t dirty, piece, unmappable, cached; /* bytes; piece: what one advice gives back */
-    unsigned advices, steps, drained, idle_drained;
+    size_t dirty, piece, unmappable, cached;        /* bytes; piece: what one advice gives back */
+    size_t rested, waiting, waiting_rested, tidied; /* bytes */
+    unsigned advices, steps, drained, idle_drained, visits,
+        more; /* more: visits after which there is still more */
+    enum heap_tidied result;
 } fake;
+
+size_t superslab_rested_bytes(void) {
+    size_t bytes = fake.rested;
+    fake.rested = fake.dirty;
+    return bytes;
+}
+
+size_t large_waiting_bytes(void) {
+    return fake.waiting;
+}
+
+size_t large_purge_rested(void) {
+    size_t bytes = fake.waiting_rested;
+    fake.waiting -= bytes;
+    fake.waiting_rested = fake.waiting;
+    return bytes;
+}
+
+static struct heap only;
+static unsigned inside;
+
+struct heap *heap_after(const struct heap *heap) {
+    return heap ? NULL : &only;
+}
+
+enum heap_tidied heap_tidy(struct heap *heap, bool now, size_t *purged) {
+    (void)now;
+    assert_int_equal(inside++, 0); /* P3 */
+    assert_non_null(heap);
+    fake.visits++;
+    inside--;
+    *purged += fake.tidied;
+    fake.tidied = 0;
+    if (fake.more == 0)
+        return fake.result;
+    fake.more--;
+    return HEAP_MORE;
+}
 
 size_t superslab_dirty_bytes(void) {
     return fake.dirty;
@@ -51,6 +92,12 @@ void heap_drain_idle(void) {
     fake.dirty += fake.piece;
 }
 
+/* As janitor does it. */
+static void after_free(void) {
+    if (superslab_dirty_bytes() > purge_keep_free)
+        purge_step();
+}
+
 static int setup(void **state) {
     (void)state;
     memset(&fake, 0, sizeof fake);
@@ -63,17 +110,17 @@ static int setup(void **state) {
 static void purge_P1_one_call_gives_few_pieces_of_advice(void **state) {
     (void)state;
     fake.dirty = GIB;
-    purge_after_free();
+    after_free();
     assert_int_equal(fake.advices, PURGE_ADVICE_AT_ONCE);
 }
 
 static void purge_does_nothing_below_the_limit(void **state) {
     (void)state;
     fake.dirty = 64 * MIB;
-    purge_after_free();
+    after_free();
     assert_int_equal(fake.steps, 0);
     fake.dirty++;
-    purge_after_free();
+    after_free();
     assert_int_equal(fake.steps, 1);
 }
 
@@ -81,12 +128,12 @@ static void purge_P2_advice_comes_a_quarter_of_the_limit_apart(void **state) {
     (void)state;
     fake.piece = 4 * MIB;
     fake.dirty = 64 * MIB + 1;
-    purge_after_free();
+    after_free();
     assert_true(fake.dirty <= 48 * MIB);
     unsigned advices = fake.advices;
     for (size_t freed = 0; freed < 16 * MIB; freed += 64 * KIB) {
         fake.dirty += 64 * KIB;
-        purge_after_free();
+        after_free();
     }
     assert_int_equal(fake.advices, advices);
 }
@@ -95,9 +142,9 @@ static void purge_with_a_limit_of_nothing(void **state) {
     (void)state;
     purge_keep_free = 0;
     fake.dirty = 3 * MIB;
-    purge_after_free();
+    after_free();
     assert_int_equal(fake.dirty, 0);
-    purge_after_free();
+    after_free();
     assert_int_equal(fake.steps, 1);
 }
 
@@ -119,6 +166,40 @@ static void purge_all_gives_everything_back(void **state) {
     assert_int_equal(fake.dirty + fake.cached + fake.unmappable, 0);
 }
 
+static void purge_P3_looks_give_home_what_rested(void **state) {
+    (void)state;
+    fake.dirty = 10 * MIB;
+    fake.rested = 4 * MIB;
+    fake.waiting = 8 * MIB;
+    fake.waiting_rested = 3 * MIB;
+    fake.tidied = MIB;
+    fake.more = 3;
+    struct purge_looked looked = purge_look();
+    assert_int_equal(looked.bytes, 8 * MIB);
+    assert_true(looked.later);
+    assert_int_equal(fake.visits, 4); /* until there was no more */
+    assert_int_equal(fake.dirty, 6 * MIB);
+    looked = purge_look();
+    looked = purge_look();
+    assert_int_equal(fake.dirty + fake.waiting, 0);
+    assert_false(looked.later);
+    fake.result = HEAP_UNSETTLED;
+    assert_true(purge_look().later);
+}
+
+static void purge_P1_a_look_of_a_slow_path_is_bounded(void **state) {
+    (void)state;
+    fake.dirty = fake.rested = 100 * PURGE_ADVICE_AT_ONCE * MIB;
+    fake.more = 5;
+    purge_look_here();
+    assert_int_equal(fake.visits, 0); /* it has no heap */
+    assert_int_equal(fake.advices, PURGE_ADVICE_AT_ONCE);
+    heap_current = &only;
+    purge_look_here();
+    assert_int_equal(fake.visits, 1);
+    assert_int_equal(fake.advices, 2 * PURGE_ADVICE_AT_ONCE);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(purge_P1_one_call_gives_few_pieces_of_advice, setup),
@@ -126,6 +207,8 @@ int main(void) {
         cmocka_unit_test_setup(purge_P2_advice_comes_a_quarter_of_the_limit_apart, setup),
         cmocka_unit_test_setup(purge_with_a_limit_of_nothing, setup),
         cmocka_unit_test_setup(purge_all_gives_everything_back, setup),
+        cmocka_unit_test_setup(purge_P3_looks_give_home_what_rested, setup),
+        cmocka_unit_test_setup(purge_P1_a_look_of_a_slow_path_is_bounded, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

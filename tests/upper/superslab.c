@@ -6,6 +6,7 @@
 #include "random.h"
 #include "unit/unit.h"
 
+#include <limits.h>
 #include <string.h>
 
 enum { RUNS = 300 };
@@ -62,6 +63,7 @@ static void check_room(void) {
     assert_int_equal(superslab_dirty_bytes(), dirty * UNIT_SIZE);
     assert_int_equal(superslab_free_bytes(), available * UNIT_SIZE);
     assert_int_equal(superslab_mapped_bytes(), mapped * UNIT_SIZE);
+    assert_int_equal(limit.held, (mapped - available + dirty) * UNIT_SIZE);
     size_t used = 0;
     for (unsigned i = 0; i < run_count; i++)
         used += runs[i].units;
@@ -317,7 +319,62 @@ static void superslab_every_fit_is_found_before_memory_is_refused(void **state) 
     check_room();
 }
 
+static void superslab_stops_at_the_hard_limit(void **state) {
+    (void)state;
+    superslab_purge(0, UINT_MAX);
+    assert_int_equal(superslab_dirty_bytes(), 0);
+    limit.hard =
+        limit.held + (size_t)metadata_bytes() + 20 * UNIT_SIZE + UNIT_SIZE / 2; /* records may grow */
+    assert_true(run_take(8));
+    assert_true(run_take(8));
+    assert_false(run_take(8));
+    assert_true(run_take(2));
+    assert_false(superslab_extend(runs[run_count - 1].home, runs[run_count - 1].start, 2, 8));
+    check_room();
+    while (run_count > 0)
+        run_give(run_count - 1);
+    assert_true(run_take(16)); /* dirty units are held already */
+    check_room();
+    run_give(0);
+    assert_true(superslab_purge(0, UINT_MAX) > 0);
+    check_room();
+    limit.hard = SIZE_MAX - 1;
+}
+
+static void superslab_unmaps_nothing_when_mappings_are_few(void **state) {
+    (void)state;
+    assert_true(run_take(4));
+    run_give(0);
+    unsigned before = kernel.unmap.count;
+    atomic_store(&limit.tight, true);
+    assert_int_equal(superslab_unmap_free(), 0);
+    assert_int_equal(kernel.unmap.count, before);
+    atomic_store(&limit.tight, false);
+    assert_true(superslab_unmap_free() > 0);
+    check_room();
+}
+
+static void superslab_purges_within_the_budget(void **state) {
+    (void)state;
+    assert_true(run_take(4));
+    run_give(0);
+    limit.budget = 1;
+    while (limit_may_purge())
+        continue;
+    atomic_store(&limit.spent, (1ULL << 62) + 1); /* a second that is not over soon */
+    size_t dirty = superslab_dirty_bytes();
+    assert_true(dirty > 0);
+    assert_int_equal(superslab_purge(0, UINT_MAX), 0);
+    assert_int_equal(superslab_dirty_bytes(), dirty);
+    limit_lift_budget(true);
+    assert_int_equal(superslab_purge(0, UINT_MAX), dirty);
+    limit_lift_budget(false);
+    limit.budget = 0;
+    check_room();
+}
+
 int main(void) {
+    limit_configure(SIZE_MAX - 1, 0, 0); /* so that what is held is counted */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(superslab_growth_is_geometric, setup),
         cmocka_unit_test_setup(superslab_P1_P3_random_program, setup),
@@ -332,6 +389,9 @@ int main(void) {
         cmocka_unit_test_setup(superslab_lowest_and_dirty_come_first, setup),
         cmocka_unit_test_setup(superslab_little_address_space_is_taken_in_pieces, setup),
         cmocka_unit_test_setup(superslab_every_fit_is_found_before_memory_is_refused, setup),
+        cmocka_unit_test_setup(superslab_stops_at_the_hard_limit, setup),
+        cmocka_unit_test_setup(superslab_unmaps_nothing_when_mappings_are_few, setup),
+        cmocka_unit_test_setup(superslab_purges_within_the_budget, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,171 @@
+#include "janitor.h"
+
+#include "os.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <link.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+
+enum janitor_state { JANITOR_NONE, JANITOR_STARTING, JANITOR_RUNS, JANITOR_REFUSED };
+
+enum { PATIENCE = 10 };         /* looks without a result */
+#define STACK_BYTES (256 * KIB) /* with room for the program's static thread-local storage */
+
+_Atomic bool janitor_awake;
+
+extern struct r_debug _r_debug WEAK;
+
+static struct {
+    _Atomic uint32_t state;  /* enum janitor_state; whoever takes it from NONE to STARTING starts it */
+    _Atomic uint32_t awake;  /* futex: the thread sleeps while it is 0 */
+    _Atomic uint64_t looked; /* ns: when a slow path did the janitor's work last */
+    uint64_t delay_ns;       /* this and the next are written once, before there are threads */
+    bool allowed;
+} janitor;
+
+/* Where the code of libc or of the dynamic linker lies: who is there may hold one of libc's locks that starting a
+ * thread needs. */
+struct text {
+    uintptr_t from, to;
+};
+
+static struct text janitor_text_at(uintptr_t base) {
+    const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)base;
+    struct text text = {base, base};
+    if (base == 0 || header->e_ident[0] != ELFMAG0)
+        return text;
+    const ElfW(Phdr) *segment = (const ElfW(Phdr) *)(base + header->e_phoff);
+    for (unsigned i = 0; i < header->e_phnum; i++)
+        if (segment[i].p_type == PT_LOAD && base + segment[i].p_vaddr + segment[i].p_memsz > text.to)
+            text.to = base + segment[i].p_vaddr + segment[i].p_memsz;
+    return text;
+}
+
+/* libc, by one of its functions whose address no program takes: of all that are loaded, the one that begins nearest below. */
+static uintptr_t janitor_base_of_libc(void) {
+    uintptr_t base = 0, inside = (uintptr_t)&pthread_attr_setstacksize;
+    const struct link_map *map =
+        &_r_debug ? _r_debug.r_map : NULL; /* none in a program without dynamic linker */
+    for (; map; map = map->l_next)
+        if (map->l_addr <= inside && map->l_addr > base)
+            base = map->l_addr;
+    return base;
+}
+
+static bool janitor_is_inside(const void *caller, uintptr_t base) {
+    struct text text = janitor_text_at(base);
+    return (uintptr_t)caller >= text.from && (uintptr_t)caller < text.to;
+}
+
+static bool janitor_may_start_from(const void *caller) {
+    uintptr_t libc = janitor_base_of_libc();
+    return libc != 0 && !janitor_is_inside(caller, libc) && !janitor_is_inside(caller, getauxval(AT_BASE));
+}
+
+/* Looks until there is nothing left to do, or for a while nothing could be done: a heap that is at work all the time has
+ * nothing at rest. */
+static void janitor_look_on(void) {
+    static _Atomic uint32_t never;
+    struct purge_looked looked = {.later = true};
+    for (unsigned fruitless = 0; looked.later && fruitless < PATIENCE; fruitless++) {
+        os_wait_for(&never, 0, janitor.delay_ns);
+        looked = purge_look();
+        if (looked.bytes > 0)
+            fruitless = 0;
+    }
+}
+
+static void *janitor_run(void *nothing) {
+    prctl(PR_SET_NAME, "hakmem-janitor");
+    for (;;) {
+        while (atomic_load_explicit(&janitor.awake, memory_order_acquire) == 0) /* pairs with janitor_wake */
+            os_wait(&janitor.awake, 0);
+        janitor_look_on();
+        atomic_store_explicit(&janitor_awake, false, memory_order_seq_cst);
+        atomic_store_explicit(&janitor.awake, 0, memory_order_seq_cst);
+        /* Once more: who freed something before the stores above has not woken anybody, who did it since has. */
+        if (purge_waiting_bytes() >= JANITOR_LEAST)
+            purge_look();
+    }
+    return nothing;
+}
+
+/* Signals are blocked from its first instruction on. A filter of system calls may kill a process for clone: with one,
+ * none is started. */
+static bool janitor_start(void) {
+    int kept = errno;
+    sigset_t all, before;
+    pthread_attr_t attributes;
+    pthread_t thread;
+    bool started = false;
+    if (prctl(PR_GET_SECCOMP) == 0 && pthread_attr_init(&attributes) == 0) {
+        sigfillset(&all);
+        pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+        pthread_attr_setstacksize(&attributes, STACK_BYTES);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        started = pthread_create(&thread, &attributes, janitor_run, NULL) == 0;
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        pthread_attr_destroy(&attributes);
+    }
+    errno = kept; /* P3 */
+    return started;
+}
+
+static COLD bool janitor_appear(const void *caller) {
+    uint32_t none = JANITOR_NONE;
+    if (!janitor.allowed)
+        return false;
+    if (!janitor_may_start_from(caller))
+        return false;
+    if (!atomic_compare_exchange_strong_explicit(&janitor.state, &none, JANITOR_STARTING,
+                                                 memory_order_relaxed, memory_order_relaxed))
+        return false;
+    bool started = janitor_start();
+    atomic_store_explicit(&janitor.state, started ? JANITOR_RUNS : JANITOR_REFUSED, memory_order_relaxed);
+    return started;
+}
+
+static bool janitor_wake(const void *caller) {
+    if (atomic_load_explicit(&janitor.state, memory_order_relaxed) != JANITOR_RUNS && !janitor_appear(caller))
+        return false;
+    atomic_store_explicit(&janitor_awake, true, memory_order_relaxed);
+    /* Release: what was freed is seen by the thread's next look; pairs with janitor_run. */
+    if (atomic_exchange_explicit(&janitor.awake, 1, memory_order_release) == 0)
+        os_wake(&janitor.awake, 1);
+    return true;
+}
+
+/* A slow path does what the janitor would, if nobody has for a while. */
+static void janitor_stand_in(void) {
+    uint64_t now = os_now_ns(), last = atomic_load_explicit(&janitor.looked, memory_order_relaxed);
+    if (now - last >= janitor.delay_ns &&
+        atomic_compare_exchange_strong_explicit(&janitor.looked, &last, now, memory_order_relaxed,
+                                                memory_order_relaxed))
+        purge_look_here();
+}
+
+COLD void janitor_call(const void *caller) {
+    struct heap *heap = heap_current;
+    uint64_t freed = heap == &heap_none ? 0 : heap->flushed - heap->flushed_before;
+    if (janitor.delay_ns == 0 || freed + purge_waiting_bytes() < JANITOR_LEAST)
+        return;
+    if (heap != &heap_none)
+        heap->flushed_before = heap->flushed;
+    if (!janitor_wake(caller))
+        janitor_stand_in();
+}
+
+void janitor_configure(size_t delay_ms, bool thread) {
+    janitor.delay_ns = (uint64_t)delay_ms * 1000000;
+    janitor.allowed = thread;
+}
+
+void janitor_in_child(void) {
+    atomic_store_explicit(&janitor.state, JANITOR_NONE, memory_order_relaxed);
+    atomic_store_explicit(&janitor.awake, 0, memory_order_relaxed);
+    atomic_store_explicit(&janitor_awake, false, memory_order_relaxed);
+}

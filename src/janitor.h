@@ -1,0 +1,48 @@
+/* janitor: who gives free memory home, and when.
+ *
+ * Owns a thread. It is started by the first slow path that has freed JANITOR_LEAST bytes, looks every HAKMEM_PURGE_DELAY
+ * (see purge) until nothing is left to do, and sleeps without waking until somebody frees that much again. It never
+ * allocates and takes no part in what the program does: all signals are blocked, its name is hakmem-janitor, and at the
+ * end of the process it just ends. A forked child starts its own.
+ *
+ *     sleeps --woken by a free--> looks, rests for the delay, looks ... --nothing left, or nothing at rest--> sleeps
+ *
+ * Where there can be none (HAKMEM_PURGE_THREAD=0, a filter of system calls, a program without a dynamic linker), slow
+ * paths look, once in a delay at most, and at a bounded piece.
+ *
+ * P1  an idle process is not woken: the janitor looks again only after something was freed
+ * P2  no thread is started from inside of libc or the dynamic linker, which may hold locks that this needs
+ * P3  errno stays what it was
+ *
+ * Called by alloc's slow paths and lifecycle. No locks.
+ */
+#ifndef HAKMEM_JANITOR_H
+#define HAKMEM_JANITOR_H
+
+#include "purge.h"
+
+#include <stdatomic.h>
+
+#define JANITOR_LEAST MIB /* nobody is woken for less */
+
+/* True while the janitor looks after things by itself. Relaxed: seen late, it costs a call. */
+extern _Atomic bool janitor_awake;
+
+/* Wakes the janitor, or does its work for a bounded while, if enough was freed. `caller`: who called the allocator. */
+void janitor_call(const void *caller);
+
+/* After a slow path has freed something. */
+static inline void janitor_after_free(const void *caller) {
+    if (UNLIKELY(superslab_dirty_bytes() > purge_keep_free))
+        purge_step();
+    if (UNLIKELY(!atomic_load_explicit(&janitor_awake, memory_order_relaxed)))
+        janitor_call(caller);
+}
+
+/* Told by lifecycle once: how long memory rests (ms, 0: nothing goes home by itself), whether a thread may be started. */
+void janitor_configure(size_t delay_ms, bool thread);
+
+/* After fork: the thread has stayed with the parent. */
+void janitor_in_child(void);
+
+#endif
