@@ -1,8 +1,8 @@
 """Runs a program as a traced child (ptrace) and holds it just before it ends, whatever ends it.
 
-Be it the return of main, exit, _exit or a signal: its memory is still whole then. The program is traced for this one
-event. Signals pass through it; those sent to us are passed on; a stop from the terminal stops both. Only the process that
-was started is held, not its children.
+Be it the return of main, exit, _exit or a signal: its memory is still whole then. The program is traced for this
+event. Signals pass through it; those sent to us are passed on; a stop from the terminal stops both. Only the process
+that was started is held, not its children.
 """
 
 from __future__ import annotations

@@ -20,7 +20,10 @@ class TornError(Exception):
 
 
 def no_process(pid: int) -> LabError:
-    """There is no such process, or it ended."""
+    """There is no such process; or it has no memory any more, or never had."""
+    if Path(f"/proc/{pid}").exists():
+        fix = "it has ended and its parent has not noticed yet, or it is one of the kernel's"
+        return AskedWrongly(f"process {pid} has no memory of its own", fix)
     fix = "`pgrep -a NAME` lists processes; one that has ended cannot be read"
     return AskedWrongly(f"there is no process {pid}", fix)
 

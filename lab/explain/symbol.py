@@ -13,7 +13,7 @@ from lab.explain.smaps import Mapping
 
 NAME = b"hakmem_layout"
 MAGIC = b"hakmem layout".ljust(16, b"\0")
-ALIGNMENT = 16
+ALIGNMENT, ROOTS_AT = 16, 64  # of struct layout
 SYMBOL_TABLES = (2, 11)  # SHT_SYMTAB, SHT_DYNSYM
 PT_LOAD = 1
 SEARCHED = 1 << 26  # bytes of one mapping, at most
@@ -38,7 +38,10 @@ def _candidates(mappings: Sequence[Mapping], program: str) -> list[str]:
 
 
 def _is_there(memory: Memory, address: int) -> bool:
+    """Is it the constant, with pointers that lead somewhere? A page at the edge of another segment may hold a copy from
+    the file, whose pointers the loader has not filled in."""
     try:
+        memory.read(memory.number(address + ROOTS_AT), 1)
         return memory.read(address, len(MAGIC)) == MAGIC
     except TornError:
         return False
@@ -91,6 +94,6 @@ def _by_search(memory: Memory, mappings: Sequence[Mapping], name: str) -> Iterat
             continue
         at = text.find(MAGIC)
         while at >= 0:
-            if at % ALIGNMENT == 0:
+            if at % ALIGNMENT == 0 and _is_there(memory, mapping.start + at):
                 yield mapping.start + at
             at = text.find(MAGIC, at + 1)

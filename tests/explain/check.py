@@ -156,7 +156,7 @@ def test_a_process_that_changes_is_read_all_the_same() -> None:
 
 
 def test_layout_p1_p2_p3() -> None:
-    """layout P1: it lies where nothing can write; layout P2: names stand once; layout P3: roots are there, with sizes."""
+    """layout P1: it lies where nothing can write; layout P2: names stand once; layout P3: roots have sizes."""
     with holder("sleep", PROGRAMS / "explain_holder") as (pid, _):
         mappings = smaps.read(pid)
         with Memory(pid) as memory:
@@ -173,6 +173,13 @@ def test_layout_p1_p2_p3() -> None:
             for name, place, count in rows:
                 ends = {place, place + count - 1}
                 assert count > 0 and all(any(m.start <= end < m.end for m in mappings) for end in ends), name
+
+
+def test_another_allocator_serves() -> None:
+    with holder("sleep", PROGRAMS / "explain_holder", HAKMEM_FORCE_LIBC_ALLOC="1") as (pid, _):
+        done = subprocess.run([*EXPLAIN, str(pid)], capture_output=True, text=True)
+    if os.environ["TESTED_VARIANT"] != "fast":
+        assert done.returncode == 0 and "hakmem holds no block" in done.stdout, done.stdout + done.stderr
 
 
 def test_the_table() -> None:
@@ -192,6 +199,8 @@ def test_what_cannot_be_explained() -> None:
     refused(2, "is not a process id", "one")
     refused(2, "is not a process id", "0")
     process = subprocess.Popen(["true"])
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    refused(2, f"process {process.pid} has no memory of its own", process.pid)
     process.wait()
     refused(2, f"there is no process {process.pid}", process.pid)
     sleeper = subprocess.Popen(["sleep", "100"])
