@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import errno
+import mmap
 import os
 from types import TracebackType
 
 from lab.explain.problems import TornError, no_process, not_permitted
 
-PAGE = 4096
+PAGE = mmap.PAGESIZE
 
 
 class Memory:
