@@ -49,6 +49,7 @@ NOINLINE void *alloc_miss(size_t size, unsigned class) {
             return alloc_fail();
     }
     alloc_count_malloc(heap, class);
+    purge_after_take();
     return block;
 }
 
@@ -64,6 +65,7 @@ static void *alloc_large_aligned(size_t size, size_t alignment, bool *zeroed) {
         return alloc_fail();
     if (heap_current != &heap_none)
         heap_current->larges++;
+    purge_after_take();
     return block;
 }
 

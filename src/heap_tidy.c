@@ -31,7 +31,7 @@ static bool tidy_wants(struct tidying *tidying, struct slab *slab) {
 /* Claims all whole free pages of the slab; false when there is no place for more claims. */
 static bool tidy_claim(struct tidying *tidying, struct slab *slab) {
     unsigned from = 0, free = slab->free;
-    while (tidying->claims < TIDY_CLAIMS) {
+    while (tidying->claims < TIDY_CLAIMS && limit_budget_left()) {
         struct slab_claim *claim = &tidying->claim[tidying->claims];
         if (!slab_claim_pages(slab, from, tidying->page, claim)) {
             slab->purged_changes = slab->changes;
@@ -40,6 +40,7 @@ static bool tidy_claim(struct tidying *tidying, struct slab *slab) {
         }
         from = claim->first + claim->count;
         tidying->claims++;
+        limit_may_purge(); /* a piece of advice each: with the budget's last one this visit ends */
     }
     return false;
 }
@@ -87,7 +88,7 @@ static bool tidy_slabs(struct tidying *tidying) {
 
 enum heap_tidied heap_tidy(struct heap *heap, bool now, size_t *purged) {
     struct tidying tidying = {.heap = heap, .now = now, .page = os_page_size()};
-    if (!visit_begin(&heap->visit))
+    if (!limit_budget_left() || !visit_begin(&heap->visit))
         return HEAP_UNSETTLED;
     for (unsigned times = 0; times < TIDY_COLLECT && heap_collect(heap); times++)
         ;

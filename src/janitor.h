@@ -33,7 +33,7 @@ void janitor_call(const void *caller);
 
 /* After a slow path has freed something. */
 static inline void janitor_after_free(const void *caller) {
-    if (UNLIKELY(superslab_dirty_bytes() > purge_keep_free))
+    if (UNLIKELY(superslab_dirty_bytes() > purge_keep_free) || limit_near())
         purge_step();
     if (UNLIKELY(!atomic_load_explicit(&janitor_awake, memory_order_relaxed)))
         janitor_call(caller);

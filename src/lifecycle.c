@@ -1,6 +1,7 @@
 #include "lifecycle.h"
 
 #include "large.h"
+#include "limit.h"
 #include "lock.h"
 #include "metadata.h"
 #include "next.h"
@@ -66,6 +67,10 @@ static void lifecycle_in_child(void) {
 }
 
 static void lifecycle_tell_rooms(void) {
+    os_configure(options.name_mappings, options.stats);
+    limit_configure(options.hard_limit, options.soft_limit, options.syscall_budget);
+    if (options.verbose)
+        limit_print();
     purge_keep_free = options.keep_free;
     janitor_configure(options.decommit == DECOMMIT_OFF ? 0 : options.purge_delay, options.purge_thread);
     heap_configure((unsigned)options.prewarm, options.keep_free / 16);

@@ -133,6 +133,12 @@ void limit_lift_budget(bool lifted) {
     limit_lifted = lifted;
 }
 
+bool limit_budget_left(void) {
+    uint64_t spent = atomic_load_explicit(&limit.spent, memory_order_relaxed);
+    return limit.budget == 0 || limit_lifted || (uint32_t)spent < limit.budget ||
+           spent >> 32 < os_now_ns() / LIMIT_SECOND;
+}
+
 bool limit_may_purge(void) {
     if (limit.budget == 0 || limit_lifted)
         return true;

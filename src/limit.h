@@ -104,6 +104,9 @@ void limit_lift_budget(bool lifted);
 /* True: one call that gives memory back may be made now; it is taken off the budget. */
 bool limit_may_purge(void);
 
+/* True while limit_may_purge would say yes: before work that is in vain without it. */
+bool limit_budget_left(void);
+
 /* False when mappings are so many that none is to be split: not by munmap, nor by advice on a part. */
 static inline bool limit_may_split(void) {
     return LIKELY(!atomic_load_explicit(&limit.tight, memory_order_relaxed));

@@ -11,10 +11,6 @@ size_t purge_keep_free = 64 * MIB;
 
 static struct lock purge_visitors = LOCK_INITIAL(9);
 
-void purge_step(void) {
-    superslab_purge(purge_keep_free / 4 * 3, PURGE_ADVICE_AT_ONCE);
-}
-
 /* ---- looks ---- */
 
 /* Tidies every heap. Returns whether something of them is to go home later. */
@@ -71,16 +67,43 @@ static size_t purge_heaps(void) {
     return bytes;
 }
 
+static void purge_down_to(size_t keep) {
+    superslab_purge(limit_keep(keep, superslab_dirty_bytes()), PURGE_ADVICE_AT_ONCE);
+}
+
+/* Of what waits, only what fits is kept; after each LIMIT_STEP of growth heaps are drained, too. */
+static COLD void purge_near_limit(void) {
+    size_t waiting = large_waiting_bytes();
+    large_purge(limit_keep(waiting, waiting));
+    if (!limit_wants_drain())
+        return;
+    purge_heaps();
+    purge_down_to(SIZE_MAX);
+    limit_note_drained();
+}
+
+void purge_step(void) {
+    purge_down_to(purge_keep_free / 4 * 3);
+    if (limit_near())
+        purge_near_limit();
+}
+
 size_t purge_all(void) {
+    limit_lift_budget(true);
     size_t bytes = purge_heaps();
     bytes += large_purge(0); /* first: its runs become dirty units */
-    return bytes + superslab_purge(0, UINT_MAX);
+    bytes += superslab_purge(0, UINT_MAX);
+    limit_lift_budget(false);
+    return bytes;
 }
 
 size_t purge_for_space(void) {
+    limit_lift_budget(true);
     size_t bytes = purge_heaps() + large_purge(0);
     bytes += superslab_unmap_free();
-    return bytes + superslab_purge(0, UINT_MAX);
+    bytes += superslab_purge(0, UINT_MAX);
+    limit_lift_budget(false);
+    return bytes;
 }
 
 void purge_lock(bool take) {

@@ -28,8 +28,15 @@ enum { PURGE_ADVICE_AT_ONCE = 8 };
 
 extern size_t purge_keep_free; /* bytes; told by lifecycle once */
 
-/* Gives back a bounded piece of what is above the limit; does the caller no harm if there is nothing. */
+/* Gives back a bounded piece of what is above the limit; does the caller no harm if there is nothing. Near a limit of the
+ * whole process (limit.h) all that is too much goes, and what heaps hold on to. */
 void purge_step(void);
+
+/* After memory was taken and before it is touched: near a limit of the process, what is free makes room for it. */
+static inline void purge_after_take(void) {
+    if (limit_near())
+        purge_step();
+}
 
 struct purge_looked {
     size_t bytes; /* that went home */

@@ -73,6 +73,20 @@ void purge_lock(bool take) {
     fake_room_lock(9, take);
 }
 
+void os_configure(bool names, bool timed) {
+    assert_true(names);
+    assert_int_equal(timed, options.stats);
+}
+
+void limit_configure(size_t hard, size_t soft, size_t budget) {
+    assert_int_equal(hard, 11);
+    assert_int_equal(soft, 12);
+    assert_int_equal(budget, 13);
+}
+
+void limit_print(void) {
+}
+
 void heap_lock(bool take) {
     fake_room_lock(8, take);
 }
@@ -168,6 +182,10 @@ static int setup(void **state) {
     lifecycle_round = 0;
     heap_current = &heap_none;
     options.prewarm = 5;
+    options.hard_limit = 11;
+    options.soft_limit = 12;
+    options.syscall_budget = 13;
+    options.name_mappings = true;
     options.large_cache = 77;
     options.keep_free = 99;
     options.purge_delay = 200;

@@ -37,6 +37,36 @@ size_t large_purge_rested(void) {
     return bytes;
 }
 
+struct limit limit;
+static struct {
+    size_t keep; /* what may be kept warm near a limit */
+    bool wants_drain, lifted;
+    unsigned drains;
+} near;
+
+bool limit_near_now(void) {
+    return true;
+}
+
+size_t limit_keep_now(size_t configured, size_t warm) {
+    (void)warm;
+    return configured < near.keep ? configured : near.keep;
+}
+
+bool limit_wants_drain(void) {
+    return near.wants_drain;
+}
+
+void limit_note_drained(void) {
+    near.drains++;
+    near.wants_drain = false;
+}
+
+void limit_lift_budget(bool lifted) {
+    assert_int_equal(near.lifted, !lifted);
+    near.lifted = lifted;
+}
+
 static struct heap only;
 static unsigned inside;
 
@@ -101,6 +131,8 @@ static void after_free(void) {
 static int setup(void **state) {
     (void)state;
     memset(&fake, 0, sizeof fake);
+    memset(&near, 0, sizeof near);
+    atomic_store(&limit.watching, false);
     fake.piece = MIB;
     heap_current = &heap_none;
     purge_keep_free = 64 * MIB;
@@ -112,6 +144,34 @@ static void purge_P1_one_call_gives_few_pieces_of_advice(void **state) {
     fake.dirty = GIB;
     after_free();
     assert_int_equal(fake.advices, PURGE_ADVICE_AT_ONCE);
+}
+
+static void purge_near_a_limit_keeps_what_fits(void **state) {
+    (void)state;
+    fake.dirty = 6 * MIB;
+    fake.waiting = fake.cached = 10 * MIB;
+    purge_after_take();
+    assert_int_equal(fake.steps, 0);
+    atomic_store(&limit.watching, true);
+    near.keep = 2 * MIB;
+    purge_after_take();
+    assert_int_equal(fake.dirty, 2 * MIB);
+    assert_int_equal(fake.cached, 2 * MIB);
+    assert_int_equal(near.drains + fake.idle_drained, 0);
+}
+
+static void purge_near_a_limit_drains_heaps_after_each_step(void **state) {
+    (void)state;
+    struct heap mine;
+    heap_current = &mine;
+    atomic_store(&limit.watching, true);
+    near.wants_drain = true;
+    purge_after_take();
+    purge_after_take();
+    assert_int_equal(near.drains, 1);
+    assert_int_equal(fake.drained, 1);
+    assert_int_equal(fake.idle_drained, 1);
+    assert_int_equal(fake.dirty, 0);
 }
 
 static void purge_does_nothing_below_the_limit(void **state) {
@@ -204,6 +264,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(purge_P1_one_call_gives_few_pieces_of_advice, setup),
         cmocka_unit_test_setup(purge_does_nothing_below_the_limit, setup),
+        cmocka_unit_test_setup(purge_near_a_limit_keeps_what_fits, setup),
+        cmocka_unit_test_setup(purge_near_a_limit_drains_heaps_after_each_step, setup),
         cmocka_unit_test_setup(purge_P2_advice_comes_a_quarter_of_the_limit_apart, setup),
         cmocka_unit_test_setup(purge_with_a_limit_of_nothing, setup),
         cmocka_unit_test_setup(purge_all_gives_everything_back, setup),
