@@ -19,7 +19,7 @@
  * P4  a heap that nobody uses has no block in a magazine or a spare
  * P5  heaps are never unmapped: a slab's owner can always be reached
  *
- * refill touches at most one magazine's worth of slab records, flush two.
+ * refill touches at most one magazine's worth of slab records, flush two; collecting moves a bounded number of words.
  */
 #ifndef HAKMEM_HEAP_H
 #define HAKMEM_HEAP_H

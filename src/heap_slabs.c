@@ -1,7 +1,7 @@
 /* The slabs of a heap: filed by how full they are, collected from the inbox, let go. */
 #include "heap.h"
 
-enum { COLLECT_AT_ONCE = 32 }; /* slabs taken from the inbox in one call */
+enum { COLLECT_WORDS = 256 }; /* of bits, that one call moves, and those of one slab more */
 
 /* The bin of a slab with `free` of `blocks` blocks free: a quarter of the blocks each. */
 static unsigned heap_bin_of(unsigned free, unsigned blocks) {
@@ -63,20 +63,21 @@ void heap_settle(struct heap_class *class, struct slab *slab) {
 }
 
 bool heap_collect(struct heap *heap) {
-    for (unsigned done = 0; done < COLLECT_AT_ONCE; done++) {
+    for (unsigned words = 0; words < COLLECT_WORDS;) {
         if (!heap->collecting)
             heap->collecting = remote_take(&heap->inbox);
         struct slab *slab = heap->collecting;
         if (!slab)
-            return done > 0;
+            return words > 0;
         heap->collecting = __atomic_load_n(&slab->inbox_next, __ATOMIC_RELAXED);
         if (__atomic_load_n(&slab->owner, __ATOMIC_ACQUIRE) != &heap->inbox) {
             remote_deliver(slab); /* it was adopted while it was on the way */
+            words++;
             continue;
         }
         struct heap_class *class = &heap->class[slab->class];
         unsigned before = slab->free;
-        remote_collect(slab);
+        words += remote_collect(slab);
         class->out -= slab->free - before;
         heap_settle(class, slab);
     }

@@ -4,9 +4,9 @@
 #include "os.h"
 
 enum {
-    TIDY_SLABS = 1024, /* slabs looked at in one visit */
-    TIDY_CLAIMS = 64,  /* runs of pages given home after one visit */
-    TIDY_COLLECT = 32  /* times the inbox is asked in one visit */
+    TIDY_SLABS = 256, /* slabs looked at in one visit */
+    TIDY_CLAIMS = 64, /* runs of pages given home after one visit */
+    TIDY_COLLECT = 2  /* times the inbox is asked in one visit */
 };
 
 struct tidying {
@@ -90,9 +90,10 @@ enum heap_tidied heap_tidy(struct heap *heap, bool now, size_t *purged) {
     struct tidying tidying = {.heap = heap, .now = now, .page = os_page_size()};
     if (!limit_budget_left() || !visit_begin(&heap->visit))
         return HEAP_UNSETTLED;
-    for (unsigned times = 0; times < TIDY_COLLECT && heap_collect(heap); times++)
-        ;
-    if (!tidy_slabs(&tidying))
+    unsigned times = 0;
+    while (times < TIDY_COLLECT && heap_collect(heap))
+        times++;
+    if (times == TIDY_COLLECT || !tidy_slabs(&tidying))
         tidying.result = HEAP_MORE;
     visit_end(&heap->visit);
     for (unsigned i = 0; i < tidying.claims; i++) {

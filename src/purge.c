@@ -5,7 +5,7 @@
 
 #include <limits.h>
 
-enum { VISITS_AT_ONCE = 1024 }; /* of one heap in one look: what is left waits for the next one */
+enum { VISITS_AT_ONCE = 4096 }; /* of one heap in one look: what is left waits for the next one */
 
 size_t purge_keep_free = 64 * MIB;
 

@@ -103,11 +103,12 @@ struct slab *remote_take(struct inbox *inbox) {
     return __atomic_exchange_n(&inbox->head, NULL, __ATOMIC_ACQUIRE); /* pairs with remote_deliver */
 }
 
-void remote_collect(struct slab *slab) {
+unsigned remote_collect(struct slab *slab) {
     /* The summary first: a bit that comes after it finds its word 0 or taken with the others, and in the
      * first case marks the summary and delivers the slab anew. Pairs with remote_free_word. */
     uint64_t summary = __atomic_exchange_n(&slab->remote_summary, 0, __ATOMIC_ACQ_REL);
     ASSERT(P1, summary != 0);
+    unsigned words = bits_count(summary);
     for (; summary; summary &= summary - 1) {
         unsigned word = bits_lowest(summary);
         uint64_t bits = __atomic_exchange_n(&slab->bits[slab->words + word], 0, __ATOMIC_ACQ_REL);
@@ -115,6 +116,7 @@ void remote_collect(struct slab *slab) {
         if (UNLIKELY(refused))
             remote_report_refused(slab, word, refused);
     }
+    return words;
 }
 
 bool remote_is_on_its_way(const struct slab *slab) {

@@ -60,8 +60,9 @@ void remote_deliver(struct slab *slab);
 /* Everything in the inbox, linked by inbox_next; NULL when it is empty. Its owner only. */
 struct slab *remote_take(struct inbox *inbox);
 
-/* Moves the bits that others set into the slab's own. Its owner only, for a slab from its inbox. */
-void remote_collect(struct slab *slab);
+/* Moves the bits that others set into the slab's own. Its owner only, for a slab from its inbox. Returns how many words
+ * had bits. */
+unsigned remote_collect(struct slab *slab);
 
 /* True when the block is free: in the slab's own bits, or waiting to be collected. Any thread that holds the
  * block, for verified calls. */

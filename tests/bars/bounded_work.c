@@ -14,7 +14,7 @@
 #if __has_include(<valgrind/callgrind.h>)
 #include <valgrind/callgrind.h>
 
-enum { BLOCKS = 1000000, BLOCK = 16, ONE_BY_ONE = 1000, GROUP = 500, BOUND = 200000, COUNTS_MOST = 10000 };
+enum { BLOCKS = 1000000, BLOCK = 16, ONE_BY_ONE = 1000, GROUP = 500, BOUND = 50000, COUNTS_MOST = 10000 };
 enum kind { ONE_TAKE, ONE_FREE, GROUP_REMOTE, GROUP_TAKE, GROUP_FREE, KINDS };
 
 /* The words stand in the tool's output. */
