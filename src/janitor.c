@@ -69,11 +69,12 @@ static bool janitor_may_start_from(const void *caller) {
 /* Looks until there is nothing left to do, or for a while nothing could be done: a heap that is at work all the time has
  * nothing at rest. */
 static void janitor_look_on(void) {
-    static _Atomic uint32_t never;
     struct purge_looked looked = {.later = true};
     for (unsigned fruitless = 0; looked.later && fruitless < PATIENCE; fruitless++) {
-        os_wait_for(&never, 0, janitor.delay_ns);
+        limit_rest(janitor.delay_ns);
         looked = purge_look();
+        if (limit_near())
+            looked.bytes += purge_all();
         if (looked.bytes > 0)
             fruitless = 0;
     }

@@ -108,6 +108,7 @@ size_t limit_keep_now(size_t configured, size_t warm) {
 void limit_configure(size_t hard, size_t soft, size_t budget) {
     limit.hard = hard != 0 ? hard : SIZE_MAX;
     limit.following = soft == LIMIT_CGROUP;
+    limit.soft = soft != 0;
     limit.counting = hard != 0 || soft != 0;
     limit.budget = (uint32_t)budget;
     limit_set_soft(soft != 0 ? soft : SIZE_MAX);
@@ -205,4 +206,14 @@ int limit_pressure_fd(void) {
 void limit_note_pressure(void) {
     atomic_store_explicit(&limit.pressed, os_now_ns() + LIMIT_PRESSURE, memory_order_relaxed);
     atomic_store_explicit(&limit.watching, true, memory_order_relaxed);
+}
+
+/* Without a soft limit nobody asked for a descriptor of ours, or for the kernel's work. */
+void limit_rest(uint64_t ns) {
+    static _Atomic uint32_t never;
+    int fd = limit.soft ? limit_pressure_fd() : -1;
+    if (fd < 0)
+        os_wait_for(&never, 0, ns);
+    else if (os_wait_trigger(fd, ns))
+        limit_note_pressure();
 }

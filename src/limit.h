@@ -31,9 +31,9 @@
 #define LIMIT_STEP MIB
 
 struct limit {
-    bool counting; /* there is a limit; this and the next three are written once, before there are threads */
-    bool following;
-    size_t hard; /* SIZE_MAX: none */
+    bool counting; /* there is a limit; this and the next four are written once, before there are threads */
+    bool following, soft; /* the cgroup; any soft limit */
+    size_t hard;          /* SIZE_MAX: none */
     uint32_t budget;
     _Atomic bool watching;     /* there is a soft limit or there was pressure lately */
     _Atomic bool tight;        /* few mappings are left */
@@ -116,8 +116,11 @@ static inline bool limit_may_split(void) {
  * that map or unmap, outside of locks. */
 void limit_count_mappings(void);
 
-/* For one thread that can wait for news of pressure: a descriptor that polls POLLPRI, -1 where the kernel offers none
- * or the program has closed it; to be asked for before each poll. What it says goes to limit_note_pressure. */
+/* For one thread, which has time: sleeps for `ns` nanoseconds or, when there is a soft limit, until there is pressure. */
+void limit_rest(uint64_t ns);
+
+/* Between the two of them: a descriptor that polls POLLPRI, -1 where the kernel offers none or the program has closed it;
+ * and what is done when it does. */
 int limit_pressure_fd(void);
 void limit_note_pressure(void);
 

@@ -148,6 +148,9 @@ size_t os_mappings_allowed(void);
 /* Opens a pressure file and asks to be woken (POLLPRI) as `trigger` says. A descriptor, -1 when refused. */
 int os_open_trigger(const char *path, const char *trigger);
 
+/* Sleeps for `ns` nanoseconds, at most until the trigger fires; whether it did. */
+bool os_wait_trigger(int fd, uint64_t ns);
+
 /* Tells a file from others by its device and inode; 0: not open. A program may have closed our descriptor and opened its
  * own in that place. */
 uint64_t os_file_id(int fd);

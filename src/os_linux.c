@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -372,6 +373,19 @@ int os_open_trigger(const char *path, const char *trigger) {
         return (int)kept;
     os_call(&unused, SYS_close, kept, 0, 0, 0, 0, 0);
     return -1;
+}
+
+/* POLLERR: the file went away, as the cgroup's does with its cgroup; then it is as if there was none. */
+bool os_wait_trigger(int fd, uint64_t ns) {
+    int error, unused;
+    struct pollfd file = {.fd = fd, .events = POLLPRI};
+    struct timespec limit = {.tv_sec = (time_t)(ns / OS_NANOSECONDS), .tv_nsec = (long)(ns % OS_NANOSECONDS)};
+    struct timespec slept = limit;
+    long ready = os_call(&error, SYS_ppoll, (long)&file, 1, (long)&limit, 0, 0, 0);
+    bool fired = ready == 1 && (file.revents & POLLPRI) && !(file.revents & (POLLERR | POLLNVAL));
+    if (ready != 0 && !fired)
+        os_call(&unused, SYS_nanosleep, (long)&slept, 0, 0, 0, 0, 0);
+    return fired;
 }
 
 uint64_t os_file_id(int fd) {

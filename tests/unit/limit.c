@@ -17,7 +17,8 @@ static struct {
     int lines;
     char line[200];
     int opened, refuse_open;
-    uint64_t id;
+    uint64_t id, slept;
+    bool fires;
 } fake;
 
 struct os_counts os_counts;
@@ -56,6 +57,17 @@ int os_open_trigger(const char *path, const char *trigger) {
     assert_string_equal(path, fake.opened == 0 ? "/cgroup/memory.pressure" : "/proc/pressure/memory");
     assert_memory_equal(trigger, "some ", 5);
     return fake.opened++ < fake.refuse_open ? -1 : 123;
+}
+
+bool os_wait_trigger(int fd, uint64_t ns) {
+    assert_int_equal(fd, 123);
+    fake.now += fake.fires ? 0 : ns;
+    return fake.fires;
+}
+
+void os_wait_for(_Atomic uint32_t *word, uint32_t expected, uint64_t ns) {
+    assert_int_equal(*word, expected);
+    fake.slept += ns;
 }
 
 uint64_t os_file_id(int fd) {
@@ -339,6 +351,24 @@ static void limit_pressure_file_is_the_cgroups_or_the_machines(void **state) {
     assert_int_equal(fake.opened, 1);
 }
 
+static void limit_rest_ends_with_pressure(void **state) {
+    (void)state;
+    limit_configure(0, 0, 0);
+    limit_rest(7);
+    assert_int_equal(fake.opened, 0); /* nobody wants to know */
+    assert_int_equal(fake.slept, 7);
+    limit_configure(0, GIB, 0);
+    limit_rest(7);
+    assert_int_equal(fake.opened, 1);
+    assert_false(limit_near());
+    fake.fires = true;
+    limit_rest(7);
+    assert_true(limit_near());
+    fake.id = 10; /* closed */
+    limit_rest(7);
+    assert_int_equal(fake.slept, 14);
+}
+
 static void limit_pressure_is_absent_where_it_is_refused(void **state) {
     (void)state;
     fake.refuse_open = 1;
@@ -367,6 +397,7 @@ int main(void) {
         cmocka_unit_test_setup(limit_P5_splits_nothing_above_four_fifths, setup),
         cmocka_unit_test_setup(limit_P5_without_proc_splits_as_ever, setup),
         cmocka_unit_test_setup(limit_pressure_file_is_the_cgroups_or_the_machines, setup),
+        cmocka_unit_test_setup(limit_rest_ends_with_pressure, setup),
         cmocka_unit_test_setup(limit_pressure_is_absent_where_it_is_refused, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
