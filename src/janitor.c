@@ -166,6 +166,7 @@ void janitor_configure(size_t delay_ms, bool thread) {
 }
 
 void janitor_in_child(void) {
+    limit_in_child();
     atomic_store_explicit(&janitor.state, JANITOR_NONE, memory_order_relaxed);
     atomic_store_explicit(&janitor.awake, 0, memory_order_relaxed);
     atomic_store_explicit(&janitor_awake, false, memory_order_relaxed);

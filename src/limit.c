@@ -203,6 +203,12 @@ int limit_pressure_fd(void) {
     return limit.pressure;
 }
 
+void limit_in_child(void) {
+    if (limit.pressure > 0 && limit_pressure_fd() > 0)
+        os_close(limit.pressure);
+    limit.pressure = 0;
+}
+
 void limit_note_pressure(void) {
     atomic_store_explicit(&limit.pressed, os_now_ns() + LIMIT_PRESSURE, memory_order_relaxed);
     atomic_store_explicit(&limit.watching, true, memory_order_relaxed);

@@ -122,6 +122,7 @@ void limit_rest(uint64_t ns);
 /* Between the two of them: a descriptor that polls POLLPRI, -1 where the kernel offers none or the program has closed it;
  * and what is done when it does. */
 int limit_pressure_fd(void);
+void limit_in_child(void); /* after fork: parent and child would take each other's news */
 void limit_note_pressure(void);
 
 #endif

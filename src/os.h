@@ -148,6 +148,8 @@ size_t os_mappings_allowed(void);
 /* Opens a pressure file and asks to be woken (POLLPRI) as `trigger` says. A descriptor, -1 when refused. */
 int os_open_trigger(const char *path, const char *trigger);
 
+void os_close(int fd);
+
 /* Sleeps for `ns` nanoseconds, at most until the trigger fires; whether it did. */
 bool os_wait_trigger(int fd, uint64_t ns);
 

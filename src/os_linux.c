@@ -375,6 +375,11 @@ int os_open_trigger(const char *path, const char *trigger) {
     return -1;
 }
 
+void os_close(int fd) {
+    int unused;
+    os_call(&unused, SYS_close, fd, 0, 0, 0, 0, 0);
+}
+
 /* POLLERR: the file went away, as the cgroup's does with its cgroup; then it is as if there was none. */
 bool os_wait_trigger(int fd, uint64_t ns) {
     int error, unused;

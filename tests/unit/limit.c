@@ -19,6 +19,7 @@ static struct {
     int opened, refuse_open;
     uint64_t id, slept;
     bool fires;
+    int closed;
 } fake;
 
 struct os_counts os_counts;
@@ -68,6 +69,11 @@ bool os_wait_trigger(int fd, uint64_t ns) {
 void os_wait_for(_Atomic uint32_t *word, uint32_t expected, uint64_t ns) {
     assert_int_equal(*word, expected);
     fake.slept += ns;
+}
+
+void os_close(int fd) {
+    assert_int_equal(fd, 123);
+    fake.closed++;
 }
 
 uint64_t os_file_id(int fd) {
@@ -369,6 +375,21 @@ static void limit_rest_ends_with_pressure(void **state) {
     assert_int_equal(fake.slept, 14);
 }
 
+static void limit_child_has_a_pressure_file_of_its_own(void **state) {
+    (void)state;
+    limit_in_child();
+    assert_int_equal(fake.opened + fake.closed, 0);
+    assert_int_equal(limit_pressure_fd(), 123);
+    limit_in_child();
+    assert_int_equal(fake.closed, 1);
+    fake.opened = 0;
+    assert_int_equal(limit_pressure_fd(), 123);
+    assert_int_equal(fake.opened, 1);
+    fake.id++; /* the program's own by now: not ours to close */
+    limit_in_child();
+    assert_int_equal(fake.closed, 1);
+}
+
 static void limit_pressure_is_absent_where_it_is_refused(void **state) {
     (void)state;
     fake.refuse_open = 1;
@@ -398,6 +419,7 @@ int main(void) {
         cmocka_unit_test_setup(limit_P5_without_proc_splits_as_ever, setup),
         cmocka_unit_test_setup(limit_pressure_file_is_the_cgroups_or_the_machines, setup),
         cmocka_unit_test_setup(limit_rest_ends_with_pressure, setup),
+        cmocka_unit_test_setup(limit_child_has_a_pressure_file_of_its_own, setup),
         cmocka_unit_test_setup(limit_pressure_is_absent_where_it_is_refused, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
