@@ -9,6 +9,8 @@ enum {
     ARRAY_WORDS = 32,
     IDLE_LOOKED_AT = 64, /* idle heaps asked for a slab in one call */
     BURST = 2,      /* times in a row that a magazine was full, after which a burst of frees is assumed */
+    BULK = 16,      /* the same of any magazines, after which the program is taken to free all it has */
+    SWEEP = 2,      /* classes looked at for a magazine that is emptied on behalf of another */
     DRAINING = 2,   /* during a burst the magazine holds at most this part of the class's blocks */
     LEAST_HELD = 4, /* blocks, and that many at least */
     IDLE_WARM = 4,  /* idle heaps that keep empty slabs for the next thread ... */
@@ -215,7 +217,7 @@ void *heap_refill(struct heap *heap, unsigned class) {
     ASSERT(P1, mine->array[mine->sentinel] == NULL);
     void **first = &mine->array[sentinel + 1];
     unsigned have;
-    mine->fulls = 0;
+    mine->fulls = heap->fulls = 0;
     mine->sentinel = (uint8_t)sentinel;
     mine->array[sentinel] = NULL;
     if (mine->spare_count) {
@@ -243,24 +245,35 @@ static struct slab *heap_slab_of(const struct heap *heap, unsigned class, const 
     return LIKELY(pagemap_tag(block) == (heap->tag | class)) ? pagemap_record(block) : NULL;
 }
 
-static void heap_flush_inside(struct heap *heap, unsigned class, void *const *blocks, unsigned count) {
+/* Puts back the first of blocks[], and its neighbours in the array if they lie beside it. Returns how many were dealt
+ * with: at least one. */
+static ALWAYS_INLINE unsigned heap_flush_some(struct heap *heap, unsigned class, void *const *blocks,
+                                              unsigned count) {
     struct heap_class *mine = &heap->class[class];
+    struct slab *slab = heap_slab_of(heap, class, *blocks);
+    enum slab_verdict verdict = SLAB_DOUBLE_FREE;
+    unsigned pushed = 0;
+    if (LIKELY(slab != NULL)) {
+        if (count > 1 && pagemap_unit(blocks[1]) == pagemap_unit(blocks[0]))
+            pushed = slab_push_run(slab, blocks, count, &verdict);
+        else if (LIKELY(slab_push_one(slab, *blocks)))
+            pushed = 1, verdict = SLAB_OK;
+        else
+            verdict = slab_why_not(slab, *blocks);
+        mine->out -= pushed;
+        heap_settle(mine, slab);
+    }
+    if (LIKELY(verdict == SLAB_OK))
+        return pushed;
+    misuse_report(verdict == SLAB_INSIDE ? MISUSE_INSIDE : MISUSE_DOUBLE_FREE, blocks[pushed]);
+    return pushed + 1;
+}
+
+static void heap_flush_inside(struct heap *heap, unsigned class, void *const *blocks, unsigned count) {
     heap->flushes++;
     heap->flushed += (uint64_t)count * sizeclass_table[class].size;
-    for (void *const *end = blocks + count; blocks < end;) {
-        struct slab *slab = heap_slab_of(heap, class, *blocks);
-        enum slab_verdict verdict = SLAB_DOUBLE_FREE;
-        if (slab) {
-            unsigned pushed = slab_push_run(slab, blocks, (unsigned)(end - blocks), &verdict);
-            blocks += pushed;
-            mine->out -= pushed;
-            heap_settle(mine, slab);
-        }
-        if (UNLIKELY(verdict != SLAB_OK)) {
-            misuse_report(verdict == SLAB_INSIDE ? MISUSE_INSIDE : MISUSE_DOUBLE_FREE, *blocks);
-            blocks++;
-        }
-    }
+    for (unsigned done = 0; done < count;)
+        done += heap_flush_some(heap, class, blocks + done, count - done);
 }
 
 /* Returns how many blocks of the class are out now. */
@@ -291,15 +304,33 @@ static void heap_flush_burst(struct heap *heap, unsigned class) {
     heap->top[class] = (unsigned char *)&mine->array[mine->sentinel];
 }
 
+/* The whole program does nothing but free: what magazines of other classes hold is not wanted soon, either, and may be
+ * too little to ever fill them. One after the other gets its turn. */
+static void heap_sweep(struct heap *heap) {
+    for (unsigned looked = 0; looked < SWEEP; looked++) {
+        unsigned class = heap->swept = (uint8_t)((heap->swept + 1) % SIZECLASS_COUNT);
+        struct heap_class *mine = &heap->class[class];
+        if (!mine->array || heap->top[class] == (unsigned char *)&mine->array[mine->sentinel])
+            continue;
+        heap_flush_spare(heap, class);
+        heap_flush_burst(heap, class);
+        return;
+    }
+}
+
 /* Makes room in a full magazine: its older half goes to the spare. */
 static void heap_make_room(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
     unsigned largest = sizeclass_table[class].magazine, half = heap_half(class), staying = largest - half;
+    bool sweeps = heap->fulls >= BULK;
+    heap->fulls = (uint8_t)(sweeps ? BULK : heap->fulls + 1);
     mine->refill = (uint8_t)half;
     if (mine->spare_count + half > 2 * half)
         heap_flush_spare(heap, class);
-    if (mine->fulls >= BURST) {
+    if (sweeps || mine->fulls >= BURST || mine->sentinel != heap_sentinel(class)) {
         heap_flush_burst(heap, class);
+        if (sweeps)
+            heap_sweep(heap);
         return;
     }
     void **first = &mine->array[mine->sentinel + 1];

@@ -50,6 +50,8 @@ struct heap {
     struct outbox *outbox; /* NULL until the thread first frees a block of another */
     uint64_t mallocs[HEAP_COUNTED_CLASSES], frees[HEAP_COUNTED_CLASSES]; /* box counters: exact */
     uint64_t larges, large_frees, remote_frees, refills, flushes;
+    uint8_t fulls; /* magazines that were full in a row, of any class, without a refill between */
+    uint8_t swept; /* the class whose magazine was emptied last on behalf of another */
     uint64_t flushed, flushed_before; /* bytes given back to slabs, and what purge has seen of it */
     struct visit visit;               /* taken by whoever works on the slabs: the thread, or a visitor */
     struct slab *collecting;          /* taken from the inbox, not yet done */
@@ -133,9 +135,16 @@ static ALWAYS_INLINE void heap_file(struct heap_class *class, struct slab *slab)
 /* Deletes a slab of which nothing is in use. */
 void heap_let_go(struct heap_class *class, struct slab *slab);
 
+void heap_settle_empty(struct heap_class *class, struct slab *slab);
+
 /* After blocks came back to a slab: files it, and lets it go if nothing of it is in use. One empty slab a
  * class stays, so that a program that swings around an edge does not map and purge. */
-void heap_settle(struct heap_class *class, struct slab *slab);
+static ALWAYS_INLINE void heap_settle(struct heap_class *class, struct slab *slab) {
+    if (UNLIKELY(slab_is_empty(slab)))
+        heap_settle_empty(class, slab);
+    else
+        heap_file(class, slab);
+}
 
 /* Takes a bounded number of slabs from the inbox; false when there was none. */
 bool heap_collect(struct heap *heap);

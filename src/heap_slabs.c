@@ -45,7 +45,7 @@ void heap_let_go(struct heap_class *class, struct slab *slab) {
     slab_delete(slab);
 }
 
-static NOINLINE void heap_settle_empty(struct heap_class *class, struct slab *slab) {
+NOINLINE void heap_settle_empty(struct heap_class *class, struct slab *slab) {
     bool another = class->empty && class->empty != slab;
     if (another && !remote_is_on_its_way(slab)) {
         heap_let_go(class, slab);
@@ -53,13 +53,6 @@ static NOINLINE void heap_settle_empty(struct heap_class *class, struct slab *sl
     }
     class->empty = slab;
     heap_file(class, slab);
-}
-
-void heap_settle(struct heap_class *class, struct slab *slab) {
-    if (UNLIKELY(slab_is_empty(slab)))
-        heap_settle_empty(class, slab);
-    else
-        heap_file(class, slab);
 }
 
 bool heap_collect(struct heap *heap) {

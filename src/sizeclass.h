@@ -37,7 +37,7 @@ struct sizeclass {
     uint16_t blocks;  /* in the largest slab */
     uint8_t units;    /* address units the largest slab takes */
     uint8_t words;    /* 64-bit words that hold a bit for each block */
-    uint8_t magazine; /* blocks in a full magazine: at most 64 KiB or four blocks */
+    uint8_t magazine; /* blocks in a full magazine: at most 256 KiB */
 };
 
 extern const uint8_t sizeclass_by_size[SIZECLASS_BY_SIZE];

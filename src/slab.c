@@ -151,10 +151,7 @@ COLD enum slab_verdict slab_why_not(const struct slab *slab, const void *block) 
 }
 
 enum slab_verdict slab_push(struct slab *slab, const void *block) {
-    void *blocks[1] = {(void *)(uintptr_t)block};
-    enum slab_verdict verdict;
-    unsigned done = slab_push_run(slab, blocks, 1, &verdict);
-    return done == 0 && verdict == SLAB_OK ? SLAB_INSIDE : verdict; /* not in this slab at all */
+    return slab_push_one(slab, block) ? SLAB_OK : slab_why_not(slab, block);
 }
 
 /* ---- pages inside ---- */

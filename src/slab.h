@@ -77,7 +77,7 @@ unsigned char *slab_claimed_pages(const struct slab_claim *claim, size_t page, s
 /* The bits of a claim in word `word`. */
 uint64_t slab_claimed_bits(const struct slab_claim *claim, unsigned word);
 
-/* Puts one block back. */
+/* Puts one block back, or says why not. */
 enum slab_verdict slab_push(struct slab *slab, const void *block);
 
 /* Adds the free bits of word `word` that were freed elsewhere. Returns those that were free already or never
@@ -117,6 +117,23 @@ static ALWAYS_INLINE unsigned slab_gather_word(const struct slab *slab, void *co
 
 /* Why a block of the slab's addresses could not be pushed. */
 enum slab_verdict slab_why_not(const struct slab *slab, const void *block);
+
+/* Puts one block back. False, and nothing has changed: it may not be put back; slab_why_not says why. */
+static ALWAYS_INLINE bool slab_push_one(struct slab *slab, const void *block) {
+    uint64_t number;
+    bool starts = sizeclass_divide((uintptr_t)block - (uintptr_t)slab->start, slab->inverse, &number);
+    if (UNLIKELY(!starts || number >= slab->carved)) /* P4 */
+        return false;
+    uint64_t *word = &slab->bits[number / 64], bits = *word;
+    if (UNLIKELY(bits_set(&bits, number))) /* P3 */
+        return false;
+    __atomic_store_n(word, bits, __ATOMIC_RELAXED); /* read by remote's check for misuse */
+    bits_set(&slab->summary, number / 64);
+    slab->free++;
+    slab->changes++;
+    ASSERT(P1, slab->free <= slab->carved);
+    return true;
+}
 
 /* Puts back the blocks at the head of blocks[] that lie in this slab, up to the first that does not or that may
  * not be freed (*verdict then says why). Returns how many it took. */

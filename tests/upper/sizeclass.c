@@ -53,9 +53,9 @@ static void sizeclass_rows_agree_with_their_slab(void **state) {
         assert_int_equal(row->blocks, slab / row->size);
         assert_true(row->blocks >= 8);
         assert_int_equal(row->words, (row->blocks + 63) / 64);
-        assert_in_range(row->magazine, 4, SIZECLASS_MAGAZINE);
-        assert_true(row->magazine == 4 || (size_t)row->magazine * row->size <= UNIT_SIZE);
-        assert_true(row->magazine == SIZECLASS_MAGAZINE || (row->magazine + 1u) * row->size > UNIT_SIZE);
+        assert_in_range(row->magazine, 8, SIZECLASS_MAGAZINE);
+        assert_true((size_t)row->magazine * row->size <= 256 * KIB);
+        assert_true(row->magazine == SIZECLASS_MAGAZINE || (row->magazine + 1u) * row->size > 256 * KIB);
     }
 }
 
