@@ -177,6 +177,7 @@ static unsigned heap_gather(struct heap *heap, unsigned class, void **end, unsig
     visit_enter(&heap->visit);
     unsigned have = heap_gather_inside(heap, class, end, count);
     heap->class[class].out += have;
+    heap_count_work(heap);
     visit_leave(&heap->visit);
     return have;
 }
@@ -271,6 +272,7 @@ static ALWAYS_INLINE unsigned heap_flush_some(struct heap *heap, unsigned class,
 
 static void heap_flush_inside(struct heap *heap, unsigned class, void *const *blocks, unsigned count) {
     heap->flushes++;
+    heap_count_work(heap);
     heap->flushed += (uint64_t)count * sizeclass_table[class].size;
     for (unsigned done = 0; done < count;)
         done += heap_flush_some(heap, class, blocks + done, count - done);

@@ -57,6 +57,8 @@ struct heap {
     struct slab *collecting;          /* taken from the inbox, not yet done */
     struct slab *tidied;              /* the last one that a visitor looked at, and where it stood */
     uint8_t tidied_class, tidied_bin;
+    uint64_t work;       /* refills from slabs and flushes to them */
+    uint64_t tidy_since; /* work when a visitor found nothing left to do */
     struct heap *next_idle, *next;
     struct heap_class class[SIZECLASS_COUNT];
     struct inbox inbox;
@@ -118,6 +120,14 @@ void heap_configure(unsigned prewarm, size_t warm);
 
 /* Calls visit for every heap there ever was. The heaps go on working meanwhile: sums are snapshots. */
 void heap_each(void (*visit)(const struct heap *heap, void *data), void *data);
+
+/* True when nothing has happened to the heap's slabs since heap_tidy had nothing left to do. Under the lock of visitors. */
+bool heap_is_tidy(const struct heap *heap);
+
+/* Something happens to the heap's slabs. Inside `visit`; read outside of it by heap_is_tidy: relaxed. */
+static inline void heap_count_work(struct heap *heap) {
+    __atomic_store_n(&heap->work, heap->work + 1, __ATOMIC_RELAXED);
+}
 
 /* ---- between the parts of the room; only inside `visit` ---- */
 

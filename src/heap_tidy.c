@@ -86,6 +86,10 @@ static bool tidy_slabs(struct tidying *tidying) {
     return true;
 }
 
+bool heap_is_tidy(const struct heap *heap) {
+    return heap->tidy_since == __atomic_load_n(&heap->work, __ATOMIC_RELAXED) && !remote_waits(&heap->inbox);
+}
+
 enum heap_tidied heap_tidy(struct heap *heap, bool now, size_t *purged) {
     struct tidying tidying = {.heap = heap, .now = now, .page = os_page_size()};
     if (!limit_budget_left() || !visit_begin(&heap->visit))
@@ -95,6 +99,9 @@ enum heap_tidied heap_tidy(struct heap *heap, bool now, size_t *purged) {
         times++;
     if (times == TIDY_COLLECT || !tidy_slabs(&tidying))
         tidying.result = HEAP_MORE;
+    if (tidying.claims && tidying.result == HEAP_TIDY)
+        tidying.result = HEAP_UNSETTLED; /* the claims come back through the inbox */
+    heap->tidy_since = tidying.result == HEAP_TIDY ? heap->work : UINT64_MAX;
     visit_end(&heap->visit);
     for (unsigned i = 0; i < tidying.claims; i++) {
         size_t bytes;
@@ -102,5 +109,5 @@ enum heap_tidied heap_tidy(struct heap *heap, bool now, size_t *purged) {
         *purged += superslab_decommit(pages, bytes) ? bytes : 0;
         remote_unclaim(&tidying.claim[i]);
     }
-    return tidying.claims && tidying.result == HEAP_TIDY ? HEAP_UNSETTLED : tidying.result;
+    return tidying.result;
 }

@@ -19,19 +19,20 @@ _Atomic bool janitor_awake;
 
 extern struct r_debug _r_debug WEAK;
 
+/* Where the code of libc or of the dynamic linker lies: who is there may hold one of libc's locks that starting a
+ * thread needs. */
+struct text {
+    uintptr_t from, to;
+};
+
 static struct {
     _Atomic uint32_t state;  /* enum janitor_state; whoever takes it from NONE to STARTING starts it */
     _Atomic uint32_t awake;  /* futex: the thread sleeps while it is 0 */
     _Atomic uint64_t looked; /* ns: when a slow path did the janitor's work last */
     uint64_t delay_ns;       /* this and the next are written once, before there are threads */
     bool allowed;
+    struct text libc, linker; /* the linker's list is only safe to read while nobody can change it */
 } janitor;
-
-/* Where the code of libc or of the dynamic linker lies: who is there may hold one of libc's locks that starting a
- * thread needs. */
-struct text {
-    uintptr_t from, to;
-};
 
 static struct text janitor_text_at(uintptr_t base) {
     const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)base;
@@ -56,14 +57,20 @@ static uintptr_t janitor_base_of_libc(void) {
     return base;
 }
 
-static bool janitor_is_inside(const void *caller, uintptr_t base) {
-    struct text text = janitor_text_at(base);
-    return (uintptr_t)caller >= text.from && (uintptr_t)caller < text.to;
+static bool janitor_is_inside(const void *caller, const struct text *text) {
+    return (uintptr_t)caller >= text->from && (uintptr_t)caller < text->to;
 }
 
 static bool janitor_may_start_from(const void *caller) {
-    uintptr_t libc = janitor_base_of_libc();
-    return libc != 0 && !janitor_is_inside(caller, libc) && !janitor_is_inside(caller, getauxval(AT_BASE));
+    return janitor.libc.from != 0 && !janitor_is_inside(caller, &janitor.libc) &&
+           !janitor_is_inside(caller, &janitor.linker);
+}
+
+/* From here on who frees something calls again; what was freed before is seen by the look that follows. The futex first:
+ * who finds janitor_awake false must find that 0, too, or nobody would ever wake the thread again. */
+static void janitor_listen(void) {
+    atomic_exchange_explicit(&janitor.awake, 0, memory_order_acq_rel); /* pairs with janitor_wake */
+    atomic_exchange_explicit(&janitor_awake, false, memory_order_seq_cst);
 }
 
 /* Looks until there is nothing left to do, or for a while nothing could be done: a heap that is at work all the time has
@@ -72,6 +79,7 @@ static void janitor_look_on(void) {
     struct purge_looked looked = {.later = true};
     for (unsigned fruitless = 0; looked.later && fruitless < PATIENCE; fruitless++) {
         limit_rest(janitor.delay_ns);
+        janitor_listen();
         looked = purge_look();
         if (limit_near())
             looked.bytes += purge_all();
@@ -86,11 +94,6 @@ static void *janitor_run(void *nothing) {
         while (atomic_load_explicit(&janitor.awake, memory_order_acquire) == 0) /* pairs with janitor_wake */
             os_wait(&janitor.awake, 0);
         janitor_look_on();
-        atomic_store_explicit(&janitor_awake, false, memory_order_seq_cst);
-        atomic_store_explicit(&janitor.awake, 0, memory_order_seq_cst);
-        /* Once more: who freed something before the stores above has not woken anybody, who did it since has. */
-        if (purge_waiting_bytes() >= JANITOR_LEAST)
-            purge_look();
     }
     return nothing;
 }
@@ -134,7 +137,7 @@ static bool janitor_wake(const void *caller) {
     if (atomic_load_explicit(&janitor.state, memory_order_relaxed) != JANITOR_RUNS && !janitor_appear(caller))
         return false;
     atomic_store_explicit(&janitor_awake, true, memory_order_relaxed);
-    /* Release: what was freed is seen by the thread's next look; pairs with janitor_run. */
+    /* Release: what was freed is seen by the thread's next look; pairs with janitor_listen and janitor_run. */
     if (atomic_exchange_explicit(&janitor.awake, 1, memory_order_release) == 0)
         os_wake(&janitor.awake, 1);
     return true;
@@ -163,6 +166,8 @@ COLD void janitor_call(const void *caller) {
 void janitor_configure(size_t delay_ms, bool thread) {
     janitor.delay_ns = (uint64_t)delay_ms * 1000000;
     janitor.allowed = thread;
+    janitor.libc = janitor_text_at(janitor_base_of_libc());
+    janitor.linker = janitor_text_at(getauxval(AT_BASE));
 }
 
 void janitor_in_child(void) {

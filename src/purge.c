@@ -17,8 +17,9 @@ static struct lock purge_visitors = LOCK_INITIAL(9);
 static bool purge_tidy(bool now, size_t *bytes) {
     bool later = false;
     for (struct heap *heap = heap_after(NULL); heap; heap = heap_after(heap)) {
-        enum heap_tidied tidied = HEAP_MORE;
+        enum heap_tidied tidied;
         lock_take(&purge_visitors);
+        tidied = !now && heap_is_tidy(heap) ? HEAP_TIDY : HEAP_MORE;
         for (unsigned visit = 0; tidied == HEAP_MORE && visit < VISITS_AT_ONCE; visit++)
             tidied = heap_tidy(heap, now, bytes);
         lock_release(&purge_visitors);

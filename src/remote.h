@@ -57,6 +57,11 @@ void remote_unclaim(const struct slab_claim *claim);
 /* Hands the slab to the inbox of its owner (again). */
 void remote_deliver(struct slab *slab);
 
+/* True when something is in the inbox. Any thread; a hint. */
+static inline bool remote_waits(const struct inbox *inbox) {
+    return __atomic_load_n(&inbox->head, __ATOMIC_RELAXED) != NULL;
+}
+
 /* Everything in the inbox, linked by inbox_next; NULL when it is empty. Its owner only. */
 struct slab *remote_take(struct inbox *inbox);
 

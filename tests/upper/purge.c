@@ -18,6 +18,7 @@ static struct {
     unsigned advices, steps, drained, idle_drained, visits,
         more; /* more: visits after which there is still more */
     enum heap_tidied result;
+    bool tidy; /* the heap needs no visit */
 } fake;
 
 size_t superslab_rested_bytes(void) {
@@ -72,6 +73,11 @@ static unsigned inside;
 
 struct heap *heap_after(const struct heap *heap) {
     return heap ? NULL : &only;
+}
+
+bool heap_is_tidy(const struct heap *heap) {
+    assert_non_null(heap);
+    return fake.tidy;
 }
 
 enum heap_tidied heap_tidy(struct heap *heap, bool now, size_t *purged) {
@@ -245,6 +251,12 @@ static void purge_P3_looks_give_home_what_rested(void **state) {
     assert_false(looked.later);
     fake.result = HEAP_UNSETTLED;
     assert_true(purge_look().later);
+    unsigned visits = fake.visits;
+    fake.tidy = true;
+    assert_false(purge_look().later);
+    assert_int_equal(fake.visits, visits);
+    purge_all(); /* visits it all the same */
+    assert_int_equal(fake.visits, visits + 1);
 }
 
 static void purge_P1_a_look_of_a_slow_path_is_bounded(void **state) {
