@@ -57,8 +57,9 @@ struct heap {
     struct slab *collecting;          /* taken from the inbox, not yet done */
     struct slab *tidied;              /* the last one that a visitor looked at, and where it stood */
     uint8_t tidied_class, tidied_bin;
-    uint64_t work;       /* refills from slabs and flushes to them */
-    uint64_t tidy_since; /* work when a visitor found nothing left to do */
+    bool tidied_unsettled; /* something on its way through the bins was not at rest */
+    uint64_t work;         /* refills from slabs and flushes to them */
+    uint64_t tidy_since;   /* work when a visitor found nothing left to do */
     struct heap *next_idle, *next;
     struct heap_class class[SIZECLASS_COUNT];
     struct inbox inbox;

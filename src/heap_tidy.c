@@ -14,7 +14,6 @@ struct tidying {
     bool now;
     size_t page;
     unsigned looked, claims;
-    enum heap_tidied result;
     struct slab_claim claim[TIDY_CLAIMS];
 };
 
@@ -23,8 +22,8 @@ static bool tidy_wants(struct tidying *tidying, struct slab *slab) {
     bool rests = slab->seen_changes == slab->changes;
     bool done = slab->purged_changes == slab->changes && slab->free <= slab->purged_free;
     slab->seen_changes = slab->changes;
-    if (!rests && !done && tidying->result == HEAP_TIDY)
-        tidying->result = HEAP_UNSETTLED;
+    if (!rests && !done)
+        tidying->heap->tidied_unsettled = true;
     return (rests || tidying->now) && !done;
 }
 
@@ -60,15 +59,20 @@ static bool tidy_bin(struct tidying *tidying, unsigned class, unsigned bin) {
         heap->tidied = slab;
         if (!tidy_wants(tidying, slab))
             continue;
+        struct slab *previous = slab->previous;
         if (slab_is_empty(slab) && !remote_is_on_its_way(slab)) {
-            heap->tidied = slab->previous;
+            heap->tidied = previous;
             heap_let_go(mine, slab);
             continue;
         }
+        unsigned before = slab->free;
         bool all = tidy_claim(tidying, slab);
+        mine->out += before - slab->free;
         if (mine->empty == slab)
             mine->empty = NULL;
         heap_file(mine, slab);
+        if (!all || slab->bin != bin) /* go on with it, or with what stood behind it */
+            heap->tidied = previous;
         if (!all)
             return false;
     }
@@ -90,24 +94,42 @@ bool heap_is_tidy(const struct heap *heap) {
     return heap->tidy_since == __atomic_load_n(&heap->work, __ATOMIC_RELAXED) && !remote_waits(&heap->inbox);
 }
 
+/* A thread that looks after its own heap is no visitor: it needs no barrier, which a filter may forbid. */
+static bool tidy_enter(struct heap *heap) {
+    if (heap != heap_current)
+        return visit_begin(&heap->visit);
+    visit_enter(&heap->visit);
+    return true;
+}
+
+static void tidy_leave(struct heap *heap) {
+    if (heap != heap_current)
+        visit_end(&heap->visit);
+    else
+        visit_leave(&heap->visit);
+}
+
 enum heap_tidied heap_tidy(struct heap *heap, bool now, size_t *purged) {
     struct tidying tidying = {.heap = heap, .now = now, .page = os_page_size()};
-    if (!limit_budget_left() || !visit_begin(&heap->visit))
+    enum heap_tidied result = HEAP_MORE;
+    if (!limit_budget_left() || !tidy_enter(heap))
         return HEAP_UNSETTLED;
     unsigned times = 0;
     while (times < TIDY_COLLECT && heap_collect(heap))
         times++;
-    if (times == TIDY_COLLECT || !tidy_slabs(&tidying))
-        tidying.result = HEAP_MORE;
-    if (tidying.claims && tidying.result == HEAP_TIDY)
-        tidying.result = HEAP_UNSETTLED; /* the claims come back through the inbox */
-    heap->tidy_since = tidying.result == HEAP_TIDY ? heap->work : UINT64_MAX;
-    visit_end(&heap->visit);
+    bool through = times < TIDY_COLLECT && tidy_slabs(&tidying);
+    heap->tidied_unsettled |= tidying.claims > 0; /* the claims come back through the inbox */
+    if (through) {
+        result = heap->tidied_unsettled ? HEAP_UNSETTLED : HEAP_TIDY;
+        heap->tidied_unsettled = false;
+    }
+    heap->tidy_since = result == HEAP_TIDY ? heap->work : UINT64_MAX;
+    tidy_leave(heap);
     for (unsigned i = 0; i < tidying.claims; i++) {
         size_t bytes;
         unsigned char *pages = slab_claimed_pages(&tidying.claim[i], tidying.page, &bytes);
         *purged += superslab_decommit(pages, bytes) ? bytes : 0;
         remote_unclaim(&tidying.claim[i]);
     }
-    return tidying.result;
+    return result;
 }
