@@ -73,20 +73,25 @@ static size_t large_weight(const struct large *large) {
     return large->turns > 0 && large->resident < large->bytes ? large->resident : large->bytes;
 }
 
+/* Counts a block as live, as it is. Its length is its owner's: any thread may read that, nobody else writes it. */
+static void large_count_live(struct large *large) {
+    larges.held += large_weight(large);
+    larges.live += large->bytes;
+    if (larges.live > larges.live_peak)
+        larges.live_peak = larges.live;
+    large->roomy = !large->home && large->extent - large->bytes > large->bytes / 4;
+    if (!large->roomy)
+        return;
+    larges.slack += large->extent - large->bytes;
+    spare_age_add(&larges.roomy, large);
+}
+
 /* The block has `bytes` now, and stands on extent bytes. One that has grown is to be measured anew. */
 static void large_enter(struct large *large, size_t bytes) {
     if (large->bytes != 0 && bytes > large->bytes)
         large->turns = 0;
     large->bytes = bytes;
-    larges.held += large_weight(large);
-    larges.live += bytes;
-    if (larges.live > larges.live_peak)
-        larges.live_peak = larges.live;
-    large->roomy = !large->home && large->extent - bytes > bytes / 4;
-    if (!large->roomy)
-        return;
-    larges.slack += large->extent - bytes;
-    spare_age_add(&larges.roomy, large);
+    large_count_live(large);
 }
 
 /* From here on nobody else changes the block's extent. */
@@ -160,7 +165,7 @@ static struct large *large_give_up_slack(void) {
         return NULL;
     large_leave(large);
     struct large *rest = large_cut(large, large->bytes);
-    large_enter(large, large->bytes);
+    large_count_live(large);
     return rest;
 }
 
