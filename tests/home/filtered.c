@@ -1,0 +1,105 @@
+/*
+ * filtered: what does the library do where threads or system calls are forbidden?
+ *
+ *   clone      a filter (seccomp, mode 2) kills the process for any new thread: none is started, and memory goes home on
+ *              slow paths
+ *   allowed    a filter kills the process for everything but what memory takes, reading and writing, with
+ *              HAKMEM_PURGE_THREAD=0 and HAKMEM_NAME_MAPPINGS=0: whatever goes home, the program lives
+ *   refused    the kernel refuses threads (EAGAIN): the program notices nothing, errno stays
+ */
+#include "home.h"
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+
+#ifndef SECCOMP_RET_KILL_PROCESS
+#define SECCOMP_RET_KILL_PROCESS SECCOMP_RET_KILL
+#endif
+
+enum { CLONE_3 = 435 };
+
+#define NAMED(number, otherwise) \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (number), 0, 1), BPF_STMT(BPF_RET | BPF_K, (otherwise))
+
+static void install(struct sock_filter *program, size_t length) {
+    struct sock_fprog filter = {(unsigned short)length, program};
+
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
+        skip("the kernel takes no seccomp filter");
+}
+
+static void without_clone(unsigned verdict) {
+    struct sock_filter program[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        NAMED(SYS_clone, verdict),
+        NAMED(CLONE_3, verdict),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+
+    install(program, sizeof program / sizeof *program);
+}
+
+static void almost_nothing(void) {
+    struct sock_filter program[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        NAMED(SYS_mmap, SECCOMP_RET_ALLOW),
+        NAMED(SYS_munmap, SECCOMP_RET_ALLOW),
+        NAMED(SYS_mremap, SECCOMP_RET_ALLOW),
+        NAMED(SYS_madvise, SECCOMP_RET_ALLOW),
+        NAMED(SYS_futex, SECCOMP_RET_ALLOW),
+        NAMED(SYS_clock_gettime, SECCOMP_RET_ALLOW),
+        NAMED(SYS_nanosleep, SECCOMP_RET_ALLOW),
+        NAMED(SYS_clock_nanosleep, SECCOMP_RET_ALLOW),
+        NAMED(SYS_read, SECCOMP_RET_ALLOW),
+        NAMED(SYS_write, SECCOMP_RET_ALLOW),
+        NAMED(SYS_openat, SECCOMP_RET_ALLOW), /* the tests' own, to see how much is resident */
+        NAMED(SYS_close, SECCOMP_RET_ALLOW),
+        NAMED(SYS_brk, SECCOMP_RET_ALLOW),
+        NAMED(SYS_getrandom, SECCOMP_RET_ALLOW),
+        NAMED(SYS_fstat, SECCOMP_RET_ALLOW),
+        NAMED(SYS_newfstatat, SECCOMP_RET_ALLOW),
+        NAMED(SYS_exit_group, SECCOMP_RET_ALLOW),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+    };
+
+    install(program, sizeof program / sizeof *program);
+}
+
+static bool goes_home(long goal) {
+    void *some[64];
+
+    for (int i = 0; i < 64; i++)
+        some[i] = taken(512);
+    for (int i = 0; i < 64; i++)
+        free(some[i]);
+    return rss_kib() < goal;
+}
+
+static void use_memory(void) {
+    struct blocks blocks = {.state = 1};
+
+    build(&blocks, 48 * MIB);
+    long peak = rss_kib();
+    errno = 0;
+    drop(&blocks, 0);
+    CHECK(errno == 0);
+    AWAIT(goes_home(peak / 5));
+    CHECK(errno == 0);
+}
+
+int main(int argc, char **argv) {
+    setvbuf(stdout, NULL, _IOLBF, 4096);
+    CHECK(argc == 2);
+    if (strcmp(argv[1], "clone") == 0)
+        without_clone(SECCOMP_RET_KILL_PROCESS);
+    else if (strcmp(argv[1], "refused") == 0)
+        without_clone(SECCOMP_RET_ERRNO | EAGAIN);
+    else
+        almost_nothing();
+    use_memory();
+    CHECK(strcmp(argv[1], "allowed") == 0 || janitor() == 0);
+    return 0;
+}

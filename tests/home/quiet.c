@@ -1,0 +1,128 @@
+/*
+ * quiet: what does giving memory home cost a process that does nothing?
+ *
+ * By its argument:
+ *   thread     after the memory has gone home the janitor does not run any more, until something is freed again
+ *   little     a process that frees less than a MiB has no janitor
+ *   slow       without a thread (HAKMEM_PURGE_THREAD=0) memory goes home while the program frees something now and then
+ *   off        with HAKMEM_PURGE_DELAY=0 nothing goes home by itself, and malloc_trim(0) gives it from the slabs of all
+ *              threads at once
+ */
+#include "home.h"
+
+enum { SLEEPERS = 4, OFF_LOOKS = 60 };
+
+static pthread_barrier_t all;
+static struct blocks blocks[SLEEPERS];
+
+static void come_and_go(unsigned keep) {
+    struct blocks once = {.state = 1};
+
+    build(&once, 64 * MIB);
+    long peak = rss_kib();
+    drop(&once, keep);
+    AWAIT(rss_kib() < peak / 2);
+}
+
+static void with_thread(void) {
+    CHECK(janitor() == 0);
+    come_and_go(0);
+    long thread = janitor();
+    CHECK(thread != 0);
+    janitor_rests(thread);
+    struct costs before = janitor_costs(thread);
+    rest(3000);
+    struct costs after = janitor_costs(thread);
+    printf("asleep: %ld switches, %ld ticks\n", after.switches - before.switches, after.ticks - before.ticks);
+    CHECK(before.switches == after.switches && before.ticks == after.ticks);
+    come_and_go(5); /* and what is freed now, goes home too */
+    CHECK(janitor() == thread);
+    janitor_rests(thread);
+}
+
+static void with_little(void) {
+    for (int round = 0; round < 8; round++) {
+        void *some[100];
+        for (int i = 0; i < 100; i++)
+            some[i] = taken(1000);
+        for (int i = 0; i < 100; i++)
+            free(some[i]);
+    }
+    rest(1000);
+    CHECK(janitor() == 0);
+}
+
+/* Frees now and then, in little batches, which is all that the library gets to do its work in. */
+static void some_frees(void) {
+    void *some[64];
+
+    for (int i = 0; i < 64; i++)
+        some[i] = taken(512);
+    for (int i = 0; i < 64; i++)
+        free(some[i]);
+}
+
+static bool slowly(long goal) {
+    some_frees();
+    return rss_kib() < goal;
+}
+
+static void without_thread(void) {
+    struct blocks once = {.state = 1};
+
+    build(&once, 64 * MIB);
+    long peak = rss_kib();
+    drop(&once, 0);
+    AWAIT(slowly(peak * 15 / 100));
+    CHECK(janitor() == 0);
+}
+
+static void *sleeper(void *argument) {
+    struct blocks *mine = &blocks[(uintptr_t)argument];
+
+    mine->state = 7 + (unsigned)(uintptr_t)argument;
+    build(mine, 64 * MIB / SLEEPERS);
+    pthread_barrier_wait(&all);
+    drop(mine, 5);
+    pthread_barrier_wait(&all); /* freed */
+    pthread_barrier_wait(&all); /* looked at */
+    verify_all(mine);
+    return NULL;
+}
+
+static void switched_off(void) {
+    pthread_t threads[SLEEPERS];
+
+    CHECK(pthread_barrier_init(&all, NULL, SLEEPERS + 1) == 0);
+    for (uintptr_t i = 0; i < SLEEPERS; i++)
+        threads[i] = start_thread(sleeper, (void *)i);
+    pthread_barrier_wait(&all);
+    long peak = rss_kib();
+    pthread_barrier_wait(&all);
+    long freed = rss_kib();
+    rest(OFF_LOOKS * LOOK_MS);
+    long later = rss_kib();
+    CHECK(janitor() == 0 && later >= freed - 256);
+    malloc_trim(0);
+    malloc_trim(0);
+    long trimmed = rss_kib();
+    printf("peak %ld KiB, freed %ld, later %ld, trimmed %ld\n", peak, freed, later, trimmed);
+    CHECK(trimmed < peak * 40 / 100);
+    pthread_barrier_wait(&all);
+    for (int i = 0; i < SLEEPERS; i++)
+        join_thread(threads[i]);
+}
+
+int main(int argc, char **argv) {
+    setvbuf(stdout, NULL, _IOLBF, 4096);
+    CHECK(argc == 2);
+    if (strcmp(argv[1], "thread") == 0)
+        with_thread();
+    else if (strcmp(argv[1], "little") == 0)
+        with_little();
+    else if (strcmp(argv[1], "slow") == 0)
+        without_thread();
+    else
+        switched_off();
+    return 0;
+}
