@@ -85,11 +85,11 @@ def check_sum(found: dict[str, Any]) -> None:
         near(row["name"], sum(part["bytes"] for part in row["parts"]), row["bytes"], 50, 50)
 
 
-def check_mixed(found: dict[str, Any], said: dict[str, int]) -> None:
-    """What a row may be off by: `loose` for small change of the C library and of whole pages."""
-    parts, loose = parts_of(found), 256 * KIB
+def check_mixed(found: dict[str, Any], said: dict[str, int], loose: int = 256 * KIB) -> None:
+    """What a row may be off by: `loose` for small change of the C library and of whole pages, more for an estimate."""
+    parts = parts_of(found)
     check_sum(found)
-    at_hand = 64 * KIB * 6  # main's magazines and spares of the classes it used
+    at_hand = 256 * KIB * 6  # main's magazines and spares of the classes it used
     near("live small blocks", parts["live_small"], said["live_small"], loose, loose)
     near("live large blocks", parts["live_runs"] + parts["live_mappings"], said["live_large"], loose, loose)
     kept = 512 * KIB  # empty slabs
@@ -118,7 +118,7 @@ def test_an_estimate_is_close_and_says_so() -> None:
     with holder("mixed", PROGRAMS / "explain_holder") as (pid, said):
         found = explain(pid, "--estimate")
         assert not found["exact"]
-        check_mixed(found, said)
+        check_mixed(found, said, loose=MIB)
 
 
 def test_linked_statically() -> None:
