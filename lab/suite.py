@@ -95,6 +95,8 @@ ROWS = (
     Row("aligned", "large", 2_000_000, 1000, "posix_memalign at 32..4096", "the mixed loop, with alignments"),
     Row("leak", "growth", 3_000_000, 8, "a heap that only grows: one block in eight stays",
         "ramps (Wilson and others 1995)", most=4),
+    Row("phases", "growth", 2_000_000, 50_000, "grow, shrink to a twentieth, go on with other sizes: 20 cycles",
+        "phases (Wilson and others 1995)"),
     Row("fork_storm", "processes", 200, 5000, "fork with a heap, and the child's first allocations",
         "lat_proc of lmbench (McVoy and Staelin 1996), with a heap"),
 )
