@@ -8,14 +8,7 @@
  */
 #include "calls.h"
 
-enum {
-    ROUNDS = 1000,
-    WARM_UP = 10,
-    SIZES = 6,
-    BAR_CALLS = 0,
-    REACHED_IN_TURN = 0,
-    REACHED_TOGETHER = 0
-};
+enum { ROUNDS = 1000, WARM_UP = 10, SIZES = 6, BAR_CALLS = 0, REACHED_IN_TURN = 0, REACHED_TOGETHER = 0 };
 
 static const size_t sizes[SIZES] = {64 << 10, 256 << 10, 1 << 20, 3 << 20, 16 << 20, 64 << 20};
 static const size_t all_sizes = 64 * 1024 * (1 + 4 + 16 + 48 + 256 + 1024);

@@ -93,7 +93,9 @@ static unsigned waiting(const struct slab *slab) {
 }
 
 static unsigned bin_of(const struct slab *slab) {
-    return slab->free == 0 ? HEAP_NO_BIN : slab->free == slab->blocks ? HEAP_BINS - 1 : slab->free * 4u / slab->blocks;
+    return slab->free == 0              ? HEAP_NO_BIN
+           : slab->free == slab->blocks ? HEAP_BINS - 1
+                                        : slab->free * 4u / slab->blocks;
 }
 
 /* Every block is in one place, and every slab in the bin of its fill. */
