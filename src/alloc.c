@@ -135,12 +135,13 @@ static void alloc_free_small(uint32_t tag, void *block, const void *caller) {
     }
     if (heap == &heap_none)
         heap = alloc_heap_of_freer();
+    if (has(counters) && heap != &heap_none)
+        heap->frees[class]++;
     if (heap->outbox)
         heap_post(heap, class, block);
     else
         heap_post_first(heap, block);
-    if (has(counters) && heap != &heap_none)
-        heap->frees[class]++;
+    janitor_after_free(caller);
 }
 
 static void alloc_free_large(struct large *large, void *block, const void *caller) {

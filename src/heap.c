@@ -54,8 +54,10 @@ COLD void heap_post_first(struct heap *heap, void *block) {
         slab ? remote_free(slab, block) : SLAB_DOUBLE_FREE; /* its slab went home meanwhile */
     if (verdict != SLAB_OK)
         misuse_report(verdict == SLAB_INSIDE ? MISUSE_INSIDE : MISUSE_DOUBLE_FREE, block);
-    if (heap != &heap_none)
-        heap->remote_frees++;
+    if (heap == &heap_none)
+        return;
+    heap->remote_frees++;
+    heap->flushed += slab ? sizeclass_table[slab->class].size : 0;
 }
 
 /* ---- where a refill comes from: blocks are stored downwards from `end`, see slab_pop ---- */
@@ -366,6 +368,8 @@ enum slab_verdict heap_put_verified(struct heap *heap, struct slab *slab, const 
     enum slab_verdict verdict = slab_push(slab, block);
     if (verdict == SLAB_OK) {
         class->out--;
+        heap->flushed += sizeclass_table[slab->class].size;
+        heap_count_work(heap);
         heap_settle(class, slab);
     }
     visit_leave(&heap->visit);

@@ -49,7 +49,7 @@ static bool tidy_bin(struct tidying *tidying, unsigned class, unsigned bin) {
     struct heap *heap = tidying->heap;
     struct heap_class *mine = &heap->class[class];
     struct slab *last = heap->tidied, *slab = mine->bin[bin];
-    if (last && last->bin == bin && last->class == class && last->owner == &heap->inbox)
+    if (last && last->owner == &heap->inbox && last->bin == bin && last->class == class)
         slab = last->next;
     heap->tidied = NULL;
     for (struct slab *next; slab; slab = next) {

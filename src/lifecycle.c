@@ -72,6 +72,7 @@ static void lifecycle_tell_rooms(void) {
     if (options.verbose)
         limit_print();
     purge_keep_free = options.keep_free;
+    purge_within_peak = options.keep_free == 64 * MIB && options.purge_delay > 0 && options.purge_thread;
     janitor_configure(options.decommit == DECOMMIT_OFF ? 0 : options.purge_delay, options.purge_thread);
     heap_configure((unsigned)options.prewarm, options.keep_free / 16);
     large_configure(options.large_cache);

@@ -8,6 +8,7 @@
 enum { VISITS_AT_ONCE = 4096 }; /* of one heap in one look: what is left waits for the next one */
 
 size_t purge_keep_free = 64 * MIB;
+bool purge_within_peak;
 
 static struct lock purge_visitors = LOCK_INITIAL(9);
 
@@ -84,7 +85,8 @@ static COLD void purge_near_limit(void) {
 }
 
 void purge_step(void) {
-    purge_down_to(purge_keep_free / 4 * 3);
+    size_t keep = purge_keep_free / 4 * 3, below_peak = purge_within_peak ? superslab_below_peak_bytes() : 0;
+    purge_down_to(keep > below_peak ? keep : below_peak);
     if (limit_near())
         purge_near_limit();
 }

@@ -12,8 +12,8 @@
  *
  * Above HAKMEM_KEEP_FREE bytes nothing waits: the slow path that has just freed memory gives a bounded piece home itself.
  *
- * P1  one call of purge_step or purge_look_here gives at most PURGE_ADVICE_AT_ONCE pieces of advice for units, and
- *     tidies one heap at most
+ * P1  one call of purge_step or purge_look_here gives at most PURGE_ADVICE_AT_ONCE pieces of advice for units, tidies
+ *     one heap at most, and gives up at most as many large blocks as may wait (LARGE_WAITING_MOST)
  * P2  once three quarters of the limit are reached, a quarter of new garbage comes before there is advice again
  * P3  one visitor at a time: heap_tidy is only called under the room's lock
  *
@@ -26,7 +26,11 @@
 
 enum { PURGE_ADVICE_AT_ONCE = 8 };
 
-extern size_t purge_keep_free; /* bytes; told by lifecycle once */
+extern size_t purge_keep_free; /* bytes; told by lifecycle once, as is the next */
+
+/* Above purge_keep_free what is dirty may still stay as long as it and what is in use are hardly more than what was ever
+ * in use at once: a program that swings pays nothing, and its peak stays what it was. The janitor sees to the rest. */
+extern bool purge_within_peak;
 
 /* Gives back a bounded piece of what is above the limit; does the caller no harm if there is nothing. Near a limit of the
  * whole process (limit.h) all that is too much goes, and what heaps hold on to. */

@@ -24,6 +24,7 @@ static struct {
     uint32_t purge_from; /* no superslab from here on has dirty units */
     struct superslab *vacant;
     size_t dirty_units, mapped_units, free_units, waiting_units;
+    size_t used_peak;    /* the most units that were ever in use at once */
     size_t rested_units; /* the least that were dirty since somebody asked */
     size_t dense_units;  /* atomic, relaxed: a sum that decides about speed only */
 } superslabs = {.lock = LOCK_INITIAL(5), .decommit = true};
@@ -118,6 +119,9 @@ static bool superslab_claim(struct superslab *home, uint64_t mask) {
     home->dirty &= ~mask;
     home->stale &= ~mask;
     superslab_add(&superslabs.free_units, -(size_t)bits_count(mask));
+    size_t used = superslabs.mapped_units - superslabs.free_units;
+    if (used > superslabs.used_peak)
+        superslab_add(&superslabs.used_peak, used - superslabs.used_peak);
     ASSERT(P2, ((home->dirty | home->stale) & ~home->free) == 0);
     superslab_refile(home);
     return zeroed;
@@ -372,6 +376,14 @@ size_t superslab_rested_bytes(void) {
     superslabs.rested_units = superslabs.dirty_units;
     lock_release(&superslabs.lock);
     return units * UNIT_SIZE;
+}
+
+size_t superslab_below_peak_bytes(void) {
+    size_t used = __atomic_load_n(&superslabs.mapped_units, __ATOMIC_RELAXED) -
+                  __atomic_load_n(&superslabs.free_units, __ATOMIC_RELAXED);
+    size_t peak = __atomic_load_n(&superslabs.used_peak, __ATOMIC_RELAXED);
+    peak += peak / 16;
+    return peak > used ? (peak - used) * UNIT_SIZE : 0; /* a guess is enough */
 }
 
 size_t superslab_dirty_bytes(void) {

@@ -74,6 +74,10 @@ void superslab_count_waiting(size_t units);
  * when it was not done, because the option or the kernel is against it. */
 bool superslab_decommit(void *start, size_t bytes);
 
+/* How many bytes of units may be dirty so that they and what is in use are at most a sixteenth more than what was ever
+ * in use at once. */
+size_t superslab_below_peak_bytes(void);
+
 /* The least that superslab_dirty_bytes was since the last call of this function: what nobody has needed meanwhile. */
 size_t superslab_rested_bytes(void);
 

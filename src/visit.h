@@ -11,7 +11,7 @@
  * and it sees that.
  *
  * P1  owner and visitor are never both inside
- * P2  an owner waits for one visit at most as long as that visit takes; visits make no system calls but to wake
+ * P2  an owner waits for one visit at most as long as that visit takes; who visits gives no memory home meanwhile
  * P3  a visitor gives up when the owner does not leave in time: it may be descheduled
  *
  * One owner at a time, one visitor at a time: the caller sees to that. Where the kernel knows no membarrier, visits are

@@ -14,6 +14,7 @@ THREAD_LOCAL struct heap *heap_current = &heap_none;
 struct lock metadata_lock = LOCK_INITIAL(3);
 
 size_t purge_keep_free;
+bool purge_within_peak;
 
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 

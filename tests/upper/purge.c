@@ -19,7 +19,12 @@ static struct {
         more; /* more: visits after which there is still more */
     enum heap_tidied result;
     bool tidy; /* the heap needs no visit */
+    size_t below_peak;
 } fake;
+
+size_t superslab_below_peak_bytes(void) {
+    return fake.below_peak;
+}
 
 size_t superslab_rested_bytes(void) {
     size_t bytes = fake.rested;
@@ -204,6 +209,23 @@ static void purge_P2_advice_comes_a_quarter_of_the_limit_apart(void **state) {
     assert_int_equal(fake.advices, advices);
 }
 
+static void purge_stays_within_the_peak(void **state) {
+    (void)state;
+    purge_within_peak = true;
+    fake.dirty = fake.below_peak = 200 * MIB;
+    after_free();
+    assert_int_equal(fake.dirty, 200 * MIB);
+    fake.below_peak = 190 * MIB;
+    for (int i = 0; i < 5; i++)
+        after_free();
+    assert_int_equal(fake.dirty, 190 * MIB);
+    fake.below_peak = 10 * MIB;
+    for (int i = 0; i < 100; i++)
+        after_free();
+    assert_in_range(fake.dirty, 10 * MIB, 64 * MIB);
+    purge_within_peak = false;
+}
+
 static void purge_with_a_limit_of_nothing(void **state) {
     (void)state;
     purge_keep_free = 0;
@@ -279,6 +301,7 @@ int main(void) {
         cmocka_unit_test_setup(purge_near_a_limit_keeps_what_fits, setup),
         cmocka_unit_test_setup(purge_near_a_limit_drains_heaps_after_each_step, setup),
         cmocka_unit_test_setup(purge_P2_advice_comes_a_quarter_of_the_limit_apart, setup),
+        cmocka_unit_test_setup(purge_stays_within_the_peak, setup),
         cmocka_unit_test_setup(purge_with_a_limit_of_nothing, setup),
         cmocka_unit_test_setup(purge_all_gives_everything_back, setup),
         cmocka_unit_test_setup(purge_P3_looks_give_home_what_rested, setup),
