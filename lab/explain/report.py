@@ -140,7 +140,10 @@ def _notes(snapshot: Snapshot) -> list[str]:
     if snapshot.torn:
         notes.append(f"{snapshot.torn} records were left out: they changed while they were read")
     if not any(row.bytes for row in rows_of(snapshot)[:5]):
-        notes.append("hakmem holds no block: another allocator serves this process (HAKMEM_FORCE_LIBC_ALLOC, a preload)")
+        notes.append(
+            "hakmem holds no block: the program has none, or another allocator serves it "
+            "(HAKMEM_FORCE_LIBC_ALLOC, a preload)"
+        )
     rounding = rounding_at_most(snapshot.classes) / MIB
     notes.append(f"Rounding up inside live blocks is not recorded and counts as live: at most {rounding:.1f} MiB.")
     if snapshot.huge:
