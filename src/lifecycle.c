@@ -66,13 +66,14 @@ static void lifecycle_in_child(void) {
     janitor_in_child();
 }
 
-static void lifecycle_tell_rooms(void) {
+static void lifecycle_tell_rooms(size_t keep_free_default) {
     os_configure(options.name_mappings, options.stats);
     limit_configure(options.hard_limit, options.soft_limit, options.syscall_budget);
     if (options.verbose)
         limit_print();
     purge_keep_free = options.keep_free;
-    purge_within_peak = options.keep_free == 64 * MIB && options.purge_delay > 0 && options.purge_thread;
+    purge_within_peak =
+        options.keep_free == keep_free_default && options.purge_delay > 0 && options.purge_thread;
     janitor_configure(options.decommit == DECOMMIT_OFF ? 0 : options.purge_delay, options.purge_thread);
     heap_configure((unsigned)options.prewarm, options.keep_free / 16);
     large_configure(options.large_cache);
@@ -94,10 +95,11 @@ static void lifecycle_start(void) {
     bool first = false;
     lock_take(&lifecycle.lock);
     if (atomic_load_explicit(&lifecycle.state, memory_order_relaxed) == UNKNOWN) {
+        size_t keep_free_default = options.keep_free; /* P1 of options */
         options_read();
         if (options.stats || options.os_stats)
             os_keep_stderr();
-        lifecycle_tell_rooms();
+        lifecycle_tell_rooms(keep_free_default);
         lifecycle.has_key = pthread_key_create(&lifecycle.key, lifecycle_thread_exit) == 0;
         bool forced = options.force_libc && lifecycle_find_next();
         atomic_store_explicit(&lifecycle.state, forced ? FORCED : READY, memory_order_release);

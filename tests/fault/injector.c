@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #endif
 #include "injector.h"
+#include "../kernel_call.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -25,28 +26,6 @@ static struct {
     unsigned long seen;
     unsigned long injected;
 } plan;
-
-static long kernel_call(long number, const long a[6]) {
-#if defined(__x86_64__)
-    register long r10 __asm__("r10") = a[3], r8 __asm__("r8") = a[4], r9 __asm__("r9") = a[5];
-    long result;
-
-    __asm__ volatile("syscall"
-                     : "=a"(result)
-                     : "a"(number), "D"(a[0]), "S"(a[1]), "d"(a[2]), "r"(r10), "r"(r8), "r"(r9)
-                     : "rcx", "r11", "memory");
-    return result;
-#elif defined(__aarch64__)
-    register long x8 __asm__("x8") = number, x0 __asm__("x0") = a[0], x1 __asm__("x1") = a[1];
-    register long x2 __asm__("x2") = a[2], x3 __asm__("x3") = a[3], x4 __asm__("x4") = a[4],
-                     x5 __asm__("x5") = a[5];
-
-    __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
-    return x0;
-#else
-#error "the injector knows how to reach the kernel on x86-64 and aarch64"
-#endif
-}
 
 static unsigned long number_in(const char *name) {
     const char *value = getenv(name);
@@ -106,11 +85,7 @@ long syscall(long number, ...) {
         arguments[i] = va_arg(list, long);
     va_end(list);
     long result = refused(number) ? -ENOMEM : kernel_call(number, arguments);
-    if (result < 0 && result > -4096) {
-        errno = (int)-result;
-        return -1;
-    }
-    return result;
+    return kernel_result(result);
 }
 
 void fault_arm(unsigned calls, unsigned long nth, unsigned per_mille, unsigned seed) {

@@ -68,16 +68,6 @@ static void almost_nothing(void) {
     install(program, sizeof program / sizeof *program);
 }
 
-static bool goes_home(long goal) {
-    void *some[64];
-
-    for (int i = 0; i < 64; i++)
-        some[i] = taken(512);
-    for (int i = 0; i < 64; i++)
-        free(some[i]);
-    return rss_kib() < goal;
-}
-
 static void use_memory(void) {
     struct blocks blocks = {.state = 1};
 

@@ -6,16 +6,6 @@
 #define TEST_ANY_MALLOC
 #include "home.h"
 
-static bool goes_home(long goal) {
-    void *some[64];
-
-    for (int i = 0; i < 64; i++)
-        some[i] = taken(512);
-    for (int i = 0; i < 64; i++)
-        free(some[i]);
-    return rss_kib() < goal;
-}
-
 static void *work(void *nothing) {
     churn(3, 5000);
     return nothing;
