@@ -52,28 +52,14 @@ static void with_little(void) {
     CHECK(janitor() == 0);
 }
 
-/* Frees now and then, in little batches, which is all that the library gets to do its work in. */
-static void some_frees(void) {
-    void *some[64];
-
-    for (int i = 0; i < 64; i++)
-        some[i] = taken(512);
-    for (int i = 0; i < 64; i++)
-        free(some[i]);
-}
-
-static bool slowly(long goal) {
-    some_frees();
-    return rss_kib() < goal;
-}
-
 static void without_thread(void) {
     struct blocks once = {.state = 1};
 
     build(&once, 64 * MIB);
     long peak = rss_kib();
     drop(&once, 0);
-    AWAIT(slowly(peak * 15 / 100));
+    AWAIT(goes_home(peak * 15 /
+                    100)); /* little batches of frees are all that the library gets to do its work in */
     CHECK(janitor() == 0);
 }
 
