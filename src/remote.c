@@ -9,7 +9,7 @@ static uint64_t remote_free_word(struct slab *slab, unsigned word, uint64_t bits
     if (UNLIKELY((bits &= ~refused) == 0))
         return refused;
     /* Release: what was written to the blocks comes before their reuse; pairs with remote_collect. */
-    uint64_t old = __atomic_fetch_or(&slab->bits[slab->words + word], bits, __ATOMIC_ACQ_REL);
+    uint64_t old = __atomic_fetch_or(slab_remote_word(slab, slab->class, word), bits, __ATOMIC_ACQ_REL);
     /* Release: the bits are set before the summary says so; pairs with remote_collect's exchange. */
     if (old == 0 && __atomic_fetch_or(&slab->remote_summary, 1ULL << word, __ATOMIC_ACQ_REL) == 0)
         remote_deliver(slab);
@@ -111,7 +111,7 @@ unsigned remote_collect(struct slab *slab) {
     unsigned words = bits_count(summary);
     for (; summary; summary &= summary - 1) {
         unsigned word = bits_lowest(summary);
-        uint64_t bits = __atomic_exchange_n(&slab->bits[slab->words + word], 0, __ATOMIC_ACQ_REL);
+        uint64_t bits = __atomic_exchange_n(slab_remote_word(slab, slab->class, word), 0, __ATOMIC_ACQ_REL);
         uint64_t refused = slab_push_word(slab, word, bits);
         if (UNLIKELY(refused))
             remote_report_refused(slab, word, refused);
@@ -124,7 +124,8 @@ bool remote_is_on_its_way(const struct slab *slab) {
 }
 
 bool remote_is_waiting(const struct slab *slab, uint32_t number) {
-    uint64_t bits = __atomic_load_n(&slab->bits[slab->words + number / 64], __ATOMIC_ACQUIRE);
+    uint64_t *word = slab_remote_word((struct slab *)slab, slab->class, number / 64);
+    uint64_t bits = __atomic_load_n(word, __ATOMIC_ACQUIRE);
     return bits >> number % 64 & 1;
 }
 

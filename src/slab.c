@@ -4,7 +4,7 @@
 #include "metadata.h"
 
 /* Unused records, by how many lines of 64 bytes they have. */
-enum { RECORD_LINES = (int)(sizeof(struct slab) + 2 * 64 * sizeof(uint64_t)) / 64 + 1 };
+enum { RECORD_LINES = (int)(sizeof(struct slab) + 2 * 64 * sizeof(uint64_t)) / CACHE_LINE + 1 };
 
 static struct {
     struct lock lock;
@@ -12,8 +12,9 @@ static struct {
 } slabs = {.lock = LOCK_INITIAL(6)};
 
 static unsigned slab_record_lines(unsigned class) {
-    size_t bytes = sizeof(struct slab) + 2 * sizeclass_table[class].words * sizeof(uint64_t);
-    return (unsigned)(align_up(bytes, CACHE_LINE) / CACHE_LINE);
+    unsigned words = sizeclass_table[class].words,
+             far = words > SLAB_REMOTE_NEAR ? words - SLAB_REMOTE_NEAR : 0;
+    return (unsigned)(sizeof(struct slab) / CACHE_LINE) + slab_lines(words) + slab_lines(far);
 }
 
 static struct slab *slab_take_record(unsigned class) {
@@ -55,8 +56,8 @@ struct slab *slab_new(unsigned class, unsigned units, struct inbox *owner, uint3
     slab->blocks = (uint16_t)(((size_t)units << UNIT_SHIFT) / geometry->size);
     slab->words = geometry->words;
     slab->free = slab->carved = 0;
-    for (unsigned word = 0; word < 2u * geometry->words; word++)
-        slab->bits[word] = 0;
+    for (unsigned word = 0; word < geometry->words; word++)
+        slab->bits[word] = *slab_remote_word(slab, class, word) = 0;
     __atomic_store_n(&slab->remote_summary, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&slab->owner, owner, __ATOMIC_RELAXED); /* published by the tag below */
     pagemap_set(slab->start, units, tag, slab);

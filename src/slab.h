@@ -5,8 +5,9 @@
  * from `carved` on were never handed out: their pages are untouched.
  *
  *     line 0  the owner's: geometry, counts, links, which words have bits   (no atomics needed)
- *     line 1  everybody's: owner, remote summary, link of the owner's inbox (see remote)
- *     then    `words` words of free bits, `words` words of remotely freed bits
+ *     line 1  everybody's: owner, remote summary, link of the owner's inbox (see remote), the first words of remotely
+ *             freed bits, so that of most classes a sender touches no other line
+ *     then    the owner's `words` words of free bits, and from a line of their own on the other remote words
  *
  * P1  free == number of free bits; no bit is set from `carved` on
  * P2  summary has a bit for a word exactly if the word has one
@@ -22,6 +23,8 @@
 #include "superslab.h"
 
 struct inbox; /* of the owner: see remote.h */
+
+enum { SLAB_REMOTE_NEAR = 4 }; /* remote words in line 1 */
 
 struct slab {
     unsigned char *start;
@@ -42,9 +45,21 @@ struct slab {
     struct slab *inbox_next;
     /* A visitor's (see heap): how it found the slab last. */
     uint16_t seen_changes, purged_changes, purged_free;
+    uint64_t remote[SLAB_REMOTE_NEAR];
 
-    ALIGNED(64) uint64_t bits[]; /* free words, then remote words */
+    ALIGNED(64) uint64_t bits[]; /* free words, then the other remote words */
 };
+
+static inline unsigned slab_lines(unsigned words) {
+    return (words + 7) / 8;
+}
+
+/* Remote word `word` of a slab of `class`. Reads nothing of the record. */
+static inline uint64_t *slab_remote_word(struct slab *slab, unsigned class, unsigned word) {
+    if (LIKELY(word < SLAB_REMOTE_NEAR))
+        return &slab->remote[word];
+    return &slab->bits[slab_lines(sizeclass_table[class].words) * 8 + word - SLAB_REMOTE_NEAR];
+}
 
 enum slab_verdict { SLAB_OK, SLAB_DOUBLE_FREE, SLAB_INSIDE };
 

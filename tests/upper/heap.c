@@ -85,10 +85,10 @@ static void walk_bins(struct heap *heap, unsigned class) {
     assert_true(!mine->empty || (empty_seen && slab_is_empty(mine->empty)));
 }
 
-static unsigned waiting(const struct slab *slab) {
+static unsigned waiting(struct slab *slab) {
     unsigned bits = 0;
-    for (unsigned word = slab->words; word < 2u * slab->words; word++)
-        bits += bits_count(slab->bits[word]);
+    for (unsigned word = 0; word < slab->words; word++)
+        bits += bits_count(*slab_remote_word(slab, slab->class, word));
     return bits;
 }
 

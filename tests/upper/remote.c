@@ -87,7 +87,7 @@ static void remote_P1_who_sets_the_first_bit_marks_the_word(void **state) {
     (void)state;
     void *blocks[64];
     struct slab *slab = new_full_slab(40, blocks);
-    slab->bits[slab->words] = 1;
+    *slab_remote_word(slab, 40, 0) = 1;
     for (unsigned i = 1; i < slab->blocks; i++)
         assert_int_equal(remote_free(slab, blocks[i]), SLAB_OK);
     assert_int_equal(slab->remote_summary, 0);
