@@ -15,6 +15,7 @@
 #include "options.c"
 
 #include "limit.c"
+#include "pack.c"
 #include "pagemap.c"
 
 #include "superslab.c"
@@ -26,6 +27,7 @@
 #include "remote.c"
 
 #include "heap.c"
+#include "heap_packs.c"
 #include "heap_slabs.c"
 #include "heap_tidy.c"
 

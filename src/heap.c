@@ -3,6 +3,7 @@
 #include "lock.h"
 #include "metadata.h"
 
+#include <limits.h>
 #include <string.h>
 
 enum {
@@ -13,6 +14,7 @@ enum {
     SWEEP = 2,      /* classes looked at for a magazine that is emptied on behalf of another */
     DRAINING = 2,   /* during a burst the magazine holds at most this part of the class's blocks */
     LEAST_HELD = 4, /* blocks, and that many at least */
+    UNPACK = 16,    /* packs given up whenever a heap grows: what is put by is the wrong thing, then */
     IDLE_WARM = 4,  /* idle heaps that keep empty slabs for the next thread ... */
     WARM_LARGEST = 4 << 20, /* ... bytes of them at most */
     HEAPS_LARGEST = (1 << 24) - 2
@@ -150,6 +152,8 @@ static unsigned heap_carve(struct heap *heap, unsigned class, void **end, unsign
             return 0;
         slab_set_bin(slab, HEAP_NO_BIN, 0, 0);
         mine->carving = slab;
+        if (slab->untouched && heap->packs.count > 0)
+            heap_unpack(heap, UNPACK);
     }
     if (mine->carving == mine->empty)
         mine->empty = NULL;
@@ -192,12 +196,12 @@ static unsigned heap_sentinel(unsigned class) {
 
 static COLD bool heap_make_magazines(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
-    void **arrays = metadata_new(2 * ARRAY_WORDS * sizeof(void *));
+    void **arrays = metadata_new(ARRAY_WORDS * sizeof(void *) + sizeof(struct pack));
     if (!arrays)
         return false;
     ASSERT(P1, ((uintptr_t)arrays & 255) == 0);
     mine->array = arrays;
-    mine->spare = arrays + ARRAY_WORDS;
+    mine->spare = (struct pack *)(arrays + ARRAY_WORDS);
     mine->sentinel = (uint8_t)heap_sentinel(class);
     heap->top[class] = (unsigned char *)&mine->array[mine->sentinel];
     return true;
@@ -206,7 +210,21 @@ static COLD bool heap_make_magazines(struct heap *heap, unsigned class) {
 /* Half a magazine, which is what moves between the array and the spare: whichever way the program goes on, it
  * takes that many more calls before anything moves again. */
 static unsigned heap_half(unsigned class) {
-    return (sizeclass_table[class].magazine + 1u) / 2;
+    return sizeclass_table[class].magazine / 2u;
+}
+
+/* Takes a pack that was put by. Returns how many blocks: none when a visitor was faster. */
+static unsigned heap_take_up(struct heap *heap, unsigned class, void **first) {
+    unsigned have = 0;
+    visit_enter(&heap->visit);
+    struct pack *pack = pack_take(&heap->packs, class);
+    if (pack) {
+        have = (unsigned)pack->count;
+        memcpy(first, pack->blocks, have * sizeof(void *));
+        pack_drop(&heap->packs, pack);
+    }
+    visit_leave(&heap->visit);
+    return have;
 }
 
 void *heap_refill(struct heap *heap, unsigned class) {
@@ -227,7 +245,9 @@ void *heap_refill(struct heap *heap, unsigned class) {
         unsigned half = heap_half(class);
         have = mine->spare_count < half ? mine->spare_count : half;
         mine->spare_count = (uint8_t)(mine->spare_count - have);
-        memcpy(first, &mine->spare[mine->spare_count], have * sizeof(void *));
+        memcpy(first, &mine->spare->blocks[mine->spare_count], have * sizeof(void *));
+    } else if (heap->packs.of[class].newest) {
+        have = heap_take_up(heap, class, first);
     } else {
         unsigned want = mine->refill ? mine->refill : heaps.prewarm < largest ? heaps.prewarm : largest;
         want = want ? want : 1;
@@ -272,7 +292,7 @@ static ALWAYS_INLINE unsigned heap_flush_some(struct heap *heap, unsigned class,
     return pushed + 1;
 }
 
-static void heap_flush_inside(struct heap *heap, unsigned class, void *const *blocks, unsigned count) {
+void heap_flush_inside(struct heap *heap, unsigned class, void *const *blocks, unsigned count) {
     heap->flushes++;
     heap_count_work(heap);
     heap->flushed += (uint64_t)count * sizeclass_table[class].size;
@@ -291,7 +311,7 @@ static unsigned heap_flush(struct heap *heap, unsigned class, void *const *block
 
 static void heap_flush_spare(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
-    heap_flush(heap, class, mine->spare, mine->spare_count);
+    heap_flush(heap, class, mine->spare->blocks, mine->spare_count);
     mine->spare_count = 0;
 }
 
@@ -318,31 +338,79 @@ static void heap_sweep(struct heap *heap) {
             continue;
         heap_flush_spare(heap, class);
         heap_flush_burst(heap, class);
-        return;
+        break;
     }
+    visit_enter(&heap->visit);
+    heap_unpack(heap, 1);
+    visit_leave(&heap->visit);
 }
 
-/* Makes room in a full magazine: its older half goes to the spare. */
+/* The oldest `count` blocks of a full magazine leave it. */
+static void heap_move_oldest(struct heap *heap, unsigned class, void **to, unsigned count) {
+    struct heap_class *mine = &heap->class[class];
+    unsigned staying = sizeclass_table[class].magazine - count;
+    void **first = &mine->array[mine->sentinel + 1];
+    memcpy(to, first, count * sizeof(void *));
+    memmove(first, first + count, staying * sizeof(void *));
+    heap->top[class] = (unsigned char *)(first + staying - 1);
+}
+
+static void heap_put_pack(struct heap *heap, unsigned class, struct pack *pack) {
+    pack_put(&heap->packs, class, pack);
+    heap->flushed += pack->count * sizeclass_table[class].size; /* a janitor may want to know */
+    heap_count_work(heap);
+}
+
+/* A full spare is put by whole, and an empty pack takes its place. */
+static bool heap_put_spare_by(struct heap *heap, unsigned class) {
+    struct heap_class *mine = &heap->class[class];
+    visit_enter(&heap->visit);
+    struct pack *empty = pack_new(&heap->packs, class, heap_in_use());
+    if (empty) {
+        mine->spare->count = mine->spare_count;
+        heap_put_pack(heap, class, mine->spare);
+        mine->spare = empty;
+        mine->spare_count = 0;
+    }
+    visit_leave(&heap->visit);
+    return empty != NULL;
+}
+
+/* The program frees on and on: nearly all of the magazine is put by. */
+static bool heap_put_by(struct heap *heap, unsigned class) {
+    unsigned largest = sizeclass_table[class].magazine;
+    visit_enter(&heap->visit);
+    struct pack *pack = pack_new(&heap->packs, class, heap_in_use());
+    if (pack) {
+        pack->count = largest - 1 < PACK_BLOCKS ? largest - 1 : PACK_BLOCKS;
+        heap_move_oldest(heap, class, pack->blocks, (unsigned)pack->count);
+        heap_put_pack(heap, class, pack);
+    }
+    visit_leave(&heap->visit);
+    return pack != NULL;
+}
+
+/* Makes room in a full magazine: its older half goes to the spare, or nearly all of it is put by. */
 static void heap_make_room(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
-    unsigned largest = sizeclass_table[class].magazine, half = heap_half(class), staying = largest - half;
-    bool sweeps = heap->fulls >= BULK;
-    heap->fulls = (uint8_t)(sweeps ? BULK : heap->fulls + 1);
+    unsigned half = heap_half(class);
+    bool sweeps = heap->fulls >= BULK, bursts = sweeps || mine->sentinel != heap_sentinel(class);
     mine->refill = (uint8_t)half;
-    if (mine->spare_count + half > 2 * half)
+    if (!bursts && mine->fulls > 0 && heap_put_by(heap, class))
+        return;
+    bool full = mine->spare_count + half > 2 * half;
+    if (full && (bursts || !heap_put_spare_by(heap, class)))
         heap_flush_spare(heap, class);
-    if (sweeps || mine->fulls >= BURST || mine->sentinel != heap_sentinel(class)) {
+    if (bursts || mine->fulls >= BURST) {
+        heap->fulls = (uint8_t)(sweeps ? BULK : heap->fulls + 1);
         heap_flush_burst(heap, class);
         if (sweeps)
             heap_sweep(heap);
         return;
     }
-    void **first = &mine->array[mine->sentinel + 1];
     mine->fulls++;
-    memcpy(&mine->spare[mine->spare_count], first, half * sizeof(void *));
+    heap_move_oldest(heap, class, &mine->spare->blocks[mine->spare_count], half);
     mine->spare_count = (uint8_t)(mine->spare_count + half);
-    memmove(first, first + half, staying * sizeof(void *));
-    heap->top[class] = (unsigned char *)(first + staying - 1);
 }
 
 void heap_push_full(struct heap *heap, unsigned class, void *block) {
@@ -385,7 +453,7 @@ static void heap_drain_class(struct heap *heap, unsigned class) {
     void **first = &mine->array[mine->sentinel + 1], **top = (void **)heap->top[class];
     heap_flush_inside(heap, class, first, (unsigned)(top + 1 - first));
     heap->top[class] = (unsigned char *)&mine->array[mine->sentinel];
-    heap_flush_inside(heap, class, mine->spare, mine->spare_count);
+    heap_flush_inside(heap, class, mine->spare->blocks, mine->spare_count);
     mine->spare_count = 0;
     mine->refill = 0;
     mine->units = 0;
@@ -407,6 +475,7 @@ static void heap_let_empties_go(struct heap *heap, unsigned keep) {
 static void heap_drain_but(struct heap *heap, unsigned keep) {
     heap_send(heap);
     visit_enter(&heap->visit);
+    heap_unpack(heap, UINT_MAX);
     for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
         heap_drain_class(heap, class);
     do
@@ -426,7 +495,8 @@ static struct heap *heap_new(void) {
     struct heap *heap = metadata_new(sizeof(struct heap));
     if (!heap)
         return NULL;
-    heap->tag = ++heaps.count << 8;
+    __atomic_store_n(&heaps.count, heaps.count + 1, __ATOMIC_RELAXED); /* read by heap_in_use */
+    heap->tag = heaps.count << 8;
     for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
         heap->top[class] = NOTHING;
     heap->next = heaps.all;
@@ -468,12 +538,19 @@ void heap_drain_idle(void) {
     lock_release(&heaps.lock);
 }
 
+unsigned heap_in_use(void) {
+    unsigned count = __atomic_load_n(&heaps.count, __ATOMIC_RELAXED),
+             idle = __atomic_load_n(&heaps.idle_count, __ATOMIC_RELAXED); /* a hint */
+    return count > idle ? count - idle : 1;
+}
+
 struct heap *heap_after(const struct heap *heap) {
     return heap ? heap->next : __atomic_load_n(&heaps.all, __ATOMIC_ACQUIRE); /* pairs with heap_new */
 }
 
-void heap_configure(unsigned prewarm, size_t warm) {
+void heap_configure(unsigned prewarm, size_t warm, size_t packs) {
     heaps.prewarm = prewarm;
+    pack_configure(packs);
     heaps.warm_units = warm < WARM_LARGEST ? (uint32_t)(warm >> UNIT_SHIFT) : WARM_LARGEST >> UNIT_SHIFT;
 }
 

@@ -8,9 +8,9 @@
  *                              ^ top                a full one ends at byte 248
  *
  * Behind it stands a second array (the spare). Half a magazine moves between the two before anything is
- * refilled or flushed, so that a program that swings around an edge pays nothing (docs/experiments). Then come
- * the heap's slabs, filed by how full they are. Refill takes from the fullest, so that sparse slabs drain and
- * go home.
+ * refilled or flushed, so that a program that swings around an edge pays nothing (docs/experiments). A long run
+ * of frees puts magazines by whole, as packs. Then come the heap's slabs, filed by how full they are. Refill takes from the
+ * fullest, so that sparse slabs drain and go home.
  *
  * P1  a magazine's sentinel is NULL, and all words from it to the top are blocks of its class
  * P2  a slab is in the bin of its fill, exactly if it has free bits
@@ -24,6 +24,7 @@
 #ifndef HAKMEM_HEAP_H
 #define HAKMEM_HEAP_H
 
+#include "pack.h"
 #include "remote.h"
 #include "visit.h"
 
@@ -31,7 +32,8 @@ enum { HEAP_BINS = 4, HEAP_COUNTED_CLASSES = has(counters) ? SIZECLASS_COUNT : 1
 
 /* Off the hit path: what stands behind a magazine. */
 struct heap_class {
-    void **array, **spare;       /* NULL until the class is first used */
+    void **array; /* NULL until the class is first used, as is the spare */
+    struct pack *spare;
     struct slab *carving;        /* the slab whose fresh blocks are handed out */
     struct slab *empty;          /* one slab without a block in use is kept */
     struct slab *bin[HEAP_BINS]; /* slabs with free bits, the fullest in bin 0 */
@@ -60,6 +62,8 @@ struct heap {
     bool tidied_unsettled; /* something on its way through the bins was not at rest */
     uint64_t work;         /* refills from slabs and flushes to them */
     uint64_t tidy_since;   /* work when a visitor found nothing left to do */
+    struct packs packs;
+    uint8_t unpacking; /* the class whose packs are given up first */
     struct heap *next_idle, *next;
     struct heap_class class[SIZECLASS_COUNT];
     struct inbox inbox;
@@ -113,11 +117,15 @@ void heap_drain_idle(void);
 enum heap_tidied { HEAP_TIDY, HEAP_UNSETTLED, HEAP_MORE };
 enum heap_tidied heap_tidy(struct heap *heap, bool now, size_t *purged);
 
+/* How many heaps threads have now: a hint. */
+unsigned heap_in_use(void);
+
 /* Every heap there ever was, newest first; NULL: the first one. */
 struct heap *heap_after(const struct heap *heap);
 
-/* Blocks that a first refill brings; bytes of empty slabs that an idle heap may keep. Told by lifecycle once. */
-void heap_configure(unsigned prewarm, size_t warm);
+/* Blocks that a first refill brings; bytes of empty slabs that an idle heap may keep; bytes of blocks that all heaps
+ * together may put by in packs. Told by lifecycle once. */
+void heap_configure(unsigned prewarm, size_t warm, size_t packs);
 
 /* Calls visit for every heap there ever was. The heaps go on working meanwhile: sums are snapshots. */
 void heap_each(void (*visit)(const struct heap *heap, void *data), void *data);
@@ -156,6 +164,15 @@ static ALWAYS_INLINE void heap_settle(struct heap_class *class, struct slab *sla
     else
         heap_file(class, slab);
 }
+
+/* Puts blocks back into their slabs. */
+void heap_flush_inside(struct heap *heap, unsigned class, void *const *blocks, unsigned count);
+
+/* Puts the blocks of at most `most` packs back into their slabs, class after class. */
+void heap_unpack(struct heap *heap, unsigned most);
+
+/* The same for those that were not needed since the last call (or, `now`, all). Bounded: false when there are more. */
+bool heap_unpack_rested(struct heap *heap, bool now);
 
 /* Takes a bounded number of slabs from the inbox; false when there was none. */
 bool heap_collect(struct heap *heap);

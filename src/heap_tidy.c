@@ -117,8 +117,9 @@ enum heap_tidied heap_tidy(struct heap *heap, bool now, size_t *purged) {
     unsigned times = 0;
     while (times < TIDY_COLLECT && heap_collect(heap))
         times++;
-    bool through = times < TIDY_COLLECT && tidy_slabs(&tidying);
-    heap->tidied_unsettled |= tidying.claims > 0; /* the claims come back through the inbox */
+    bool through = heap_unpack_rested(heap, now) && times < TIDY_COLLECT && tidy_slabs(&tidying);
+    /* The claims come back through the inbox; packs may rest until the next look. */
+    heap->tidied_unsettled |= tidying.claims > 0 || heap->packs.count > 0;
     if (through) {
         result = heap->tidied_unsettled ? HEAP_UNSETTLED : HEAP_TIDY;
         heap->tidied_unsettled = false;

@@ -48,6 +48,7 @@ struct slab *slab_new(unsigned class, unsigned units, struct inbox *owner, uint3
     }
     slab->start = run.start;
     slab->home = run.home;
+    slab->untouched = run.zeroed;
     slab->next = slab->previous = NULL;
     slab->summary = 0;
     slab->changes = slab->seen_changes = slab->purged_changes = slab->purged_free = 0;

@@ -45,10 +45,14 @@ struct slab {
     struct slab *inbox_next;
     /* A visitor's (see heap): how it found the slab last. */
     uint16_t seen_changes, purged_changes, purged_free;
+    bool untouched; /* the owner's: it was taken where nothing was in memory; there was no place in line 0 */
     uint64_t remote[SLAB_REMOTE_NEAR];
 
     ALIGNED(64) uint64_t bits[]; /* free words, then the other remote words */
 };
+
+_Static_assert(offsetof(struct slab, owner) == CACHE_LINE && sizeof(struct slab) == 2 * CACHE_LINE,
+               "two lines");
 
 static inline unsigned slab_lines(unsigned words) {
     return (words + 7) / 8;

@@ -23,6 +23,7 @@ UNIT = 1 << UNIT_SHIFT
 SUPERSLAB_UNITS = 64
 RUN, MAPPING = 0x80, 0x82  # kinds of pagemap.h beside the size classes
 MOST_UNITS = 4  # of a slab
+PACKS_MOST = 512  # of a class, and more
 MOST_RECORDS, MOST_CHUNK = 1 << 24, 1 << 30
 
 
@@ -293,6 +294,19 @@ class Walk:
         self.heap.records += [(array, words * WORD), (spare, words * WORD)]
         self._at_hand(sentinel + WORD, count)
         self._at_hand(spare, spares)
+        at = value("heap.packs") + value("packs.of") + geometry.number * value("pack_stack")
+        self._packs(number(heap[at : at + value("pack_stack")], "pack_stack.newest"))
+
+    def _packs(self, pack: int) -> None:
+        """The blocks that a long run of frees has put by; a pack begins with them."""
+        most = self.layout.value("pack.next") // WORD
+        for _ in range(PACKS_MOST):
+            if pack == 0:
+                return
+            record = self._record(pack, "pack")
+            self._at_hand(pack, min(self.layout.number(record, "pack.count"), most))
+            pack = self.layout.number(record, "pack.next")
+        raise TornError("packs without end")
 
     def _outbox(self, address: int) -> None:
         outbox = self._record(address, "outbox")

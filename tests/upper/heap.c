@@ -63,7 +63,27 @@ static void walk_magazines(struct heap *heap, unsigned class) {
         assert_int_equal(pagemap_tag(*at), heap->tag | class);
     }
     for (unsigned i = 0; i < mine->spare_count; i++)
-        see_block(mine->spare[i], class);
+        see_block(mine->spare->blocks[i], class);
+}
+
+static void walk_packs(struct heap *heap) {
+    unsigned packs = 0;
+    size_t bytes = 0;
+    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
+        const struct pack_stack *mine = &heap->packs.of[class];
+        unsigned here = 0;
+        for (const struct pack *pack = mine->newest; pack; pack = pack->next, here++) {
+            assert_in_range(pack->count, 1, PACK_BLOCKS);
+            for (unsigned i = 0; i < pack->count; i++)
+                see_block(pack->blocks[i], class);
+            bytes += pack->count * sizeclass_table[class].size;
+        }
+        assert_int_equal(mine->count, here);
+        assert_true(mine->rested <= here);
+        packs += here;
+    }
+    assert_int_equal(heap->packs.count, packs);
+    assert_int_equal(heap->packs.bytes, bytes);
 }
 
 static void walk_bins(struct heap *heap, unsigned class) {
@@ -101,11 +121,13 @@ static unsigned bin_of(const struct slab *slab) {
 /* Every block is in one place, and every slab in the bin of its fill. */
 static void walk(void) {
     seen_count = 0;
-    for (struct heap *heap = heaps.all; heap; heap = heap->next)
+    for (struct heap *heap = heaps.all; heap; heap = heap->next) {
+        walk_packs(heap);
         for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
             walk_magazines(heap, class);
             walk_bins(heap, class);
         }
+    }
     for (unsigned i = 0; i < live_count; i++)
         see_block(live[i].block, live[i].class);
     for (unsigned i = 0; i < seen_count; i++) {
@@ -152,7 +174,7 @@ static void give_all(struct heap *heap) {
 }
 
 static int setup(void **state) {
-    heap_configure(8, 0);
+    heap_configure(8, 0, 0);
     live_count = 0;
     heap_drain_idle();
     return kernel_reset(state);
@@ -164,7 +186,9 @@ static void check_idle(const struct heap *heap) {
         assert_null(*(void **)heap->top[class]);
         assert_int_equal(mine->spare_count, 0);
         assert_null(mine->empty);
+        assert_null(heap->packs.of[class].newest);
     }
+    assert_int_equal(heap->packs.count + heap->packs.bytes, 0);
 }
 
 /* One of the heaps of the test goes and comes. */
@@ -180,6 +204,7 @@ static struct heap *restart(struct heap *heap) {
 
 static void random_program(uint64_t seed, unsigned classes, bool come_and_go) {
     struct heap *mine[HEAPS_TESTED];
+    heap_configure(8, 0, MIB);
     for (int i = 0; i < HEAPS_TESTED; i++)
         mine[i] = heap_take();
     for (int step = 0; step < 40000; step++) {
@@ -242,7 +267,7 @@ static size_t bytes_in_use(void) {
 
 static void heap_idle_ones_keep_a_few_empty_slabs(void **state) {
     (void)state;
-    heap_configure(8, 2 * UNIT_SIZE);
+    heap_configure(8, 2 * UNIT_SIZE, 0);
     struct heap *heap = heap_take();
     for (unsigned class = 0; class < 5; class ++)
         take_block(heap, class);
@@ -313,11 +338,108 @@ static void heap_refill_takes_from_the_fullest(void **state) {
     walk();
 }
 
+/* Frees `count` blocks of `class` that were taken for it. */
+static void run_of_frees(struct heap *heap, unsigned class, unsigned count) {
+    for (unsigned i = 0; i < count; i++)
+        take_block(heap, class);
+    give_all(heap);
+}
+
+static void heap_long_runs_of_frees_are_put_by(void **state) {
+    (void)state;
+    heap_configure(8, 0, 8 * MIB);
+    struct heap *heap = heap_take();
+    run_of_frees(heap, 3, 1000);
+    walk();
+    assert_in_range(heap->packs.count, (1000 - 3 * 31) / PACK_BLOCKS, 1000 / PACK_BLOCKS);
+    uint64_t work = heap->work;
+    for (unsigned i = 0; i < 900; i++)
+        take_block(heap, 3);
+    assert_int_equal(heap->work, work); /* no slab was asked */
+    give_all(heap);
+    heap_drain(heap);
+    check_idle(heap);
+    heap_retire(heap);
+    walk();
+}
+
+static void heap_what_is_put_by_is_bounded(void **state) {
+    (void)state;
+    static const unsigned packs[] = {256 * KIB / (16 * KIB), 256 * KIB / (PACK_BLOCKS * 640)};
+    static const unsigned classes[] = {3, 25}; /* bounded by number, by bytes */
+    heap_configure(8, 0, 256 * KIB);
+    struct heap *heap = heap_take();
+    assert_int_equal(sizeclass_table[25].size, 640);
+    for (unsigned i = 0; i < 2; i++) {
+        unsigned most = 0;
+        for (unsigned taken = 0; taken < LIVE; taken++)
+            take_block(heap, classes[i]);
+        while (live_count > 0) {
+            give_block(heap, live_count - 1);
+            most = heap->packs.count > most ? heap->packs.count : most;
+        }
+        assert_int_equal(most, packs[i]);
+        assert_int_equal(heap->packs.count, 0); /* more than it can put by is freed: then it is for good */
+        walk();
+    }
+    heap_retire(heap);
+    heap_configure(8, 0, 0);
+    heap = heap_take();
+    run_of_frees(heap, 3, 1000);
+    assert_int_equal(heap->packs.count, 0);
+    heap_retire(heap);
+}
+
+/* The same in four classes. */
+static void four_runs_of_frees(struct heap *heap, unsigned count) {
+    for (unsigned class = 0; class < 4; class ++)
+        run_of_frees(heap, class, count);
+}
+
+static void heap_that_grows_gives_up_what_it_put_by(void **state) {
+    (void)state;
+    heap_configure(8, 0, 8 * MIB);
+    struct heap *heap = heap_take();
+    four_runs_of_frees(heap, 1000);
+    assert_true(heap->packs.count > 100);
+    superslab_purge(0, UINT_MAX);
+    for (unsigned i = 0; i < 1000; i++)
+        take_block(heap, 40);
+    assert_int_equal(heap->packs.count, 0);
+    give_all(heap);
+    walk();
+    heap_retire(heap);
+}
+
+static void heap_packs_that_rest_are_given_up(void **state) {
+    (void)state;
+    heap_configure(8, 0, 8 * MIB);
+    struct heap *heap = heap_take();
+    run_of_frees(heap, 3, 900);
+    unsigned packs = heap->packs.count;
+    assert_true(heap_unpack_rested(heap, false)); /* it only notes them */
+    assert_int_equal(heap->packs.count, packs);
+    for (unsigned i = 0; i < 5 * PACK_BLOCKS; i++)
+        take_block(heap, 3); /* some of them are needed meanwhile */
+    give_all(heap);
+    assert_true(heap_unpack_rested(heap, false));
+    assert_in_range(heap->packs.count, 1, packs / 2);
+    assert_true(heap_unpack_rested(heap, false));
+    assert_int_equal(heap->packs.count, 0);
+    four_runs_of_frees(heap, 900);
+    assert_false(heap_unpack_rested(heap, true)); /* a bounded piece */
+    while (!heap_unpack_rested(heap, true))
+        walk();
+    assert_int_equal(heap->packs.count, 0);
+    walk();
+    heap_retire(heap);
+}
+
 static void heap_first_refill_is_prewarm_then_doubles(void **state) {
     (void)state;
     static const unsigned prewarms[] = {0, 1, 8, 31};
     for (size_t i = 0; i < ARRAY_LENGTH(prewarms); i++) {
-        heap_configure(prewarms[i], 0);
+        heap_configure(prewarms[i], 0, 0);
         struct heap *heap = heap_take();
         unsigned want = prewarms[i] ? prewarms[i] : 1;
         for (int round = 0; round < 7; round++) {
@@ -525,6 +647,10 @@ int main(void) {
         cmocka_unit_test_setup(heap_keeps_one_empty_slab_a_class, setup),
         cmocka_unit_test_setup(heap_refill_takes_from_the_fullest, setup),
         cmocka_unit_test_setup(heap_first_refill_is_prewarm_then_doubles, setup),
+        cmocka_unit_test_setup(heap_long_runs_of_frees_are_put_by, setup),
+        cmocka_unit_test_setup(heap_what_is_put_by_is_bounded, setup),
+        cmocka_unit_test_setup(heap_that_grows_gives_up_what_it_put_by, setup),
+        cmocka_unit_test_setup(heap_packs_that_rest_are_given_up, setup),
         cmocka_unit_test_setup(heap_that_swings_around_an_edge_pays_nothing, setup),
         cmocka_unit_test_setup(heap_adopts_slabs_of_idle_heaps, setup),
         cmocka_unit_test_setup(heap_adopts_what_others_emptied, setup),

@@ -1,0 +1,61 @@
+#include "pack.h"
+
+#include "metadata.h"
+
+enum {
+    BYTES_MOST = 8 << 20,
+    PACKS_MOST = 512,
+    PACKS_OF_CLASS = 32,
+    BYTES_A_PACK = BYTES_MOST / PACKS_MOST /* where fewer bytes are allowed, fewer packs are, too */
+};
+
+static size_t pack_bytes; /* written once, before there are threads */
+
+void pack_configure(size_t bytes) {
+    pack_bytes = bytes;
+}
+
+struct pack *pack_new(struct packs *packs, unsigned class, unsigned heaps) {
+    size_t most = pack_bytes / heaps < BYTES_MOST ? pack_bytes / heaps : BYTES_MOST;
+    size_t bytes = packs->bytes + PACK_BLOCKS * (size_t)sizeclass_table[class].size;
+    if (bytes > most || packs->count >= most / BYTES_A_PACK || packs->of[class].count >= PACKS_OF_CLASS)
+        return NULL;
+    struct pack *pack = packs->unused;
+    if (!pack)
+        return metadata_new(sizeof(struct pack));
+    packs->unused = pack->next;
+    return pack;
+}
+
+void pack_put(struct packs *packs, unsigned class, struct pack *pack) {
+    ASSERT(P3, pack->count > 0 && pack->count <= PACK_BLOCKS);
+    pack->next = packs->of[class].newest;
+    packs->of[class].newest = pack;
+    packs->of[class].count++;
+    packs->count++;
+    packs->bytes += pack->count * sizeclass_table[class].size;
+    ASSERT(P1, packs->bytes <= BYTES_MOST && packs->count <= PACKS_MOST);
+}
+
+struct pack *pack_take(struct packs *packs, unsigned class) {
+    struct pack_stack *stack = &packs->of[class];
+    struct pack *pack = stack->newest;
+    if (!pack)
+        return NULL;
+    stack->newest = pack->next;
+    stack->count--;
+    stack->rested = stack->count < stack->rested ? stack->count : stack->rested;
+    packs->count--;
+    packs->bytes -= pack->count * sizeclass_table[class].size;
+    return pack;
+}
+
+void pack_drop(struct packs *packs, struct pack *pack) {
+    pack->next = packs->unused;
+    packs->unused = pack;
+}
+
+void pack_rest(struct packs *packs) {
+    for (struct pack_stack *stack = packs->of; stack < packs->of + SIZECLASS_COUNT; stack++)
+        stack->rested = stack->count;
+}

@@ -1,0 +1,57 @@
+/* pack: free blocks that are put by, thirty at a time.
+ *
+ * Owns, for one heap, a stack of packs for every size class: what long runs of frees leave for the long runs of mallocs
+ * that may follow. A pack holds pointers only; no block and no slab is touched. This is the depot of Bonwick and
+ * Adams 2001 ("Magazines and Vmem"), for one thread. What nobody needs between two looks of a visitor has rested.
+ *
+ * P1  a heap has at most 8 MiB of blocks in packs, 512 packs, and 32 of one class (docs/experiments/packs.md)
+ * P2  all heaps that are in use together have at most the configured bytes
+ * P3  a pack is in one stack, or among the unused, or in the hands of its heap
+ *
+ * Called by heap alone, inside its `visit`. Every call takes constant time. Packs are never given back: a heap uses its own
+ * again.
+ */
+#ifndef HAKMEM_PACK_H
+#define HAKMEM_PACK_H
+
+#include "sizeclass.h"
+
+enum { PACK_BLOCKS = 30 };
+
+struct pack {
+    void *blocks[PACK_BLOCKS];
+    struct pack *next;
+    size_t count; /* blocks */
+};
+
+struct pack_stack {
+    struct pack *newest;
+    uint16_t count, rested; /* packs; the least that they were since pack_rest */
+};
+
+struct packs {
+    struct pack *unused;
+    size_t bytes;   /* of the blocks in packs */
+    uint32_t count; /* packs */
+    struct pack_stack of[SIZECLASS_COUNT];
+};
+
+/* Bytes of blocks that all heaps together may put by. Told once. */
+void pack_configure(size_t bytes);
+
+/* An empty pack, if one more of the class may be put by while `heaps` heaps are in use; else NULL. */
+struct pack *pack_new(struct packs *packs, unsigned class, unsigned heaps);
+
+/* Puts a pack by. */
+void pack_put(struct packs *packs, unsigned class, struct pack *pack);
+
+/* Takes the newest one of a class; NULL: there is none. */
+struct pack *pack_take(struct packs *packs, unsigned class);
+
+/* The pack is empty: it waits for its next use. */
+void pack_drop(struct packs *packs, struct pack *pack);
+
+/* From here on it is counted anew what rests. */
+void pack_rest(struct packs *packs);
+
+#endif

@@ -1,0 +1,96 @@
+/* Unit tests of pack: what one heap may put by, alone and beside others. */
+#include "pack.h"
+
+#include "unit/unit.h"
+
+static struct packs packs;
+
+/* Puts packs of `class` by until no more may be. Returns how many. */
+static unsigned fill(unsigned class, unsigned heaps) {
+    unsigned count = 0;
+    for (struct pack *pack; (pack = pack_new(&packs, class, heaps)) != NULL; count++) {
+        pack->count = PACK_BLOCKS;
+        pack_put(&packs, class, pack);
+    }
+    return count;
+}
+
+static void empty(void) {
+    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
+        for (struct pack *pack; (pack = pack_take(&packs, class)) != NULL;)
+            pack_drop(&packs, pack);
+    assert_int_equal(packs.count, 0);
+    assert_int_equal(packs.bytes, 0);
+}
+
+static void pack_P1_one_heap_has_its_bounds(void **state) {
+    (void)state;
+    pack_configure(SIZE_MAX);
+    unsigned all = 0;
+    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
+        unsigned more = fill(class, 1);
+        assert_true(more <= 32);
+        all += more;
+    }
+    assert_int_equal(packs.count, all);
+    assert_true(all <= 512 && packs.bytes <= 8 << 20);
+    assert_int_equal(packs.of[0].count, 32);
+    empty();
+}
+
+static void pack_P2_heaps_share_what_is_configured(void **state) {
+    (void)state;
+    static const struct {
+        size_t bytes;
+        unsigned heaps, packs; /* of 1,024 bytes a block */
+    } rows[] = {{0, 1, 0}, {30 << 10, 1, 1}, {300 << 10, 1, 10}, {300 << 10, 10, 1}, {300 << 10, 11, 0}};
+    unsigned class = sizeclass_of(1024);
+    assert_int_equal(sizeclass_table[class].size, 1024);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        pack_configure(rows[i].bytes);
+        assert_int_equal(fill(class, rows[i].heaps), rows[i].packs);
+        empty();
+    }
+}
+
+static void pack_P3_the_newest_goes_first_and_is_used_again(void **state) {
+    (void)state;
+    pack_configure(SIZE_MAX);
+    struct pack *put[3];
+    for (unsigned i = 0; i < 3; i++) {
+        put[i] = pack_new(&packs, 7, 1);
+        put[i]->count = 1 + i;
+        pack_put(&packs, 7, put[i]);
+    }
+    assert_int_equal(packs.bytes, 6 * sizeclass_table[7].size);
+    for (unsigned i = 3; i-- > 0;)
+        assert_ptr_equal(pack_take(&packs, 7), put[i]);
+    assert_null(pack_take(&packs, 7));
+    pack_drop(&packs, put[1]);
+    assert_ptr_equal(pack_new(&packs, 9, 1), put[1]);
+}
+
+static void pack_rests_as_far_as_nobody_took_it(void **state) {
+    (void)state;
+    pack_configure(SIZE_MAX);
+    unsigned count = fill(5, 1);
+    assert_int_equal(packs.of[5].rested, 0);
+    pack_rest(&packs);
+    assert_int_equal(packs.of[5].rested, count);
+    for (unsigned i = 0; i < 4; i++)
+        pack_drop(&packs, pack_take(&packs, 5));
+    fill(5, 1);
+    assert_int_equal(packs.of[5].count, count);
+    assert_int_equal(packs.of[5].rested, count - 4);
+    empty();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pack_P1_one_heap_has_its_bounds),
+        cmocka_unit_test(pack_P2_heaps_share_what_is_configured),
+        cmocka_unit_test(pack_P3_the_newest_goes_first_and_is_used_again),
+        cmocka_unit_test(pack_rests_as_far_as_nobody_took_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
