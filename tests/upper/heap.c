@@ -131,7 +131,7 @@ static void walk(void) {
     for (unsigned i = 0; i < live_count; i++)
         see_block(live[i].block, live[i].class);
     for (unsigned i = 0; i < seen_count; i++) {
-        const struct slab *slab = seen[i].slab;
+        struct slab *slab = seen[i].slab;
         assert_int_equal(slab->bin, bin_of(slab));
         assert_int_equal(slab->carved, slab->free + seen[i].out + waiting(slab));
     }
