@@ -79,6 +79,18 @@ static unsigned heap_gather_free(struct heap_class *class, void **end, unsigned 
     return have;
 }
 
+/* What others have freed of the class, one slab after the other and no more than is wanted: a slab that waits goes on
+ * filling, and costs its senders nothing. docs/experiments/batched-remote-frees.md */
+static unsigned heap_gather_freed(struct heap *heap, unsigned class, void **end, unsigned count) {
+    unsigned have = 0;
+    for (unsigned words = 0, moved = 1; moved > 0 && have < count && words < HEAP_COLLECT_WORDS;
+         words += moved) {
+        moved = heap_collect_one(heap, class);
+        have += heap_gather_free(&heap->class[class], end - have, count - have);
+    }
+    return have;
+}
+
 static void heap_hand_over(struct heap_class *theirs, struct heap_class *ours, const struct slab *slab) {
     unsigned out = (unsigned)slab->carved - slab->free;
     theirs->out -= out;
@@ -89,7 +101,7 @@ static void heap_hand_over(struct heap_class *theirs, struct heap_class *ours, c
  * lock held. */
 static bool heap_adopt_from(struct heap *heap, struct heap *idle, unsigned class) {
     struct heap_class *theirs = &idle->class[class], *ours = &heap->class[class];
-    heap_collect(idle);
+    heap_collect_class(idle, class);
     for (unsigned bin = 0; bin < HEAP_BINS; bin++) {
         struct slab *slab = theirs->bin[bin];
         if (!slab)
@@ -146,7 +158,8 @@ static unsigned heap_carve(struct heap *heap, unsigned class, void **end, unsign
     if (mine->carving && slab_fresh(mine->carving) == 0)
         mine->carving = NULL;
     if (!mine->carving) {
-        heap_send(heap); /* before more memory is taken, what is held back for others goes to them */
+        heap_send(heap);    /* before more memory is taken, what is held back for others goes to them */
+        heap_collect(heap); /* and slabs that became empty go home */
         struct slab *slab = slab_new(class, heap_slab_units(mine, class), &heap->inbox, heap->tag | class);
         if (!slab)
             return 0;
@@ -167,8 +180,7 @@ static unsigned heap_gather_inside(struct heap *heap, unsigned class, void **end
     unsigned have = heap_gather_free(mine, end, count);
     if (have > 0)
         return have;
-    if (heap_collect(heap))
-        have = heap_gather_free(mine, end, count);
+    have = heap_gather_freed(heap, class, end, count);
     if (have > 0)
         return have;
     bool exhausted = !mine->carving || slab_fresh(mine->carving) == 0;
@@ -478,9 +490,8 @@ static void heap_drain_but(struct heap *heap, unsigned keep) {
     heap_unpack(heap, UINT_MAX);
     for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
         heap_drain_class(heap, class);
-    do
-        heap_collect(heap);
-    while (heap->collecting);
+    while (heap_collect(heap))
+        ;
     heap_let_empties_go(heap, keep);
     visit_leave(&heap->visit);
 }

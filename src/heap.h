@@ -56,7 +56,6 @@ struct heap {
     uint8_t swept; /* the class whose magazine was emptied last on behalf of another */
     uint64_t flushed, flushed_before; /* bytes given back to slabs, and what purge has seen of it */
     struct visit visit;               /* taken by whoever works on the slabs: the thread, or a visitor */
-    struct slab *collecting;          /* taken from the inbox, not yet done */
     struct slab *tidied;              /* the last one that a visitor looked at, and where it stood */
     uint8_t tidied_class, tidied_bin;
     bool tidied_unsettled; /* something on its way through the bins was not at rest */
@@ -174,7 +173,16 @@ void heap_unpack(struct heap *heap, unsigned most);
 /* The same for those that were not needed since the last call (or, `now`, all). Bounded: false when there are more. */
 bool heap_unpack_rested(struct heap *heap, bool now);
 
-/* Takes a bounded number of slabs from the inbox; false when there was none. */
+/* Words of bits that one call collects, and those of one slab more. */
+enum { HEAP_COLLECT_WORDS = 256 };
+
+/* Collects a slab of `class` from the inbox. Returns how many words of bits that were: 0 when there is none. */
+unsigned heap_collect_one(struct heap *heap, unsigned class);
+
+/* Collects a bounded number of words of the class. */
+void heap_collect_class(struct heap *heap, unsigned class);
+
+/* Collects a bounded number of words of all classes in turn. Returns whether there may be more. */
 bool heap_collect(struct heap *heap);
 
 /* Holds and releases the room's lock around fork. */

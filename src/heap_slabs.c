@@ -1,8 +1,6 @@
 /* The slabs of a heap: filed by how full they are, collected from the inbox, let go. */
 #include "heap.h"
 
-enum { COLLECT_WORDS = 256 }; /* of bits, that one call moves, and those of one slab more */
-
 /* The bin of a slab with `free` of `blocks` blocks free: a quarter of the blocks each. */
 static unsigned heap_bin_of(unsigned free, unsigned blocks) {
     return free == 0 ? HEAP_NO_BIN : free * 4 / blocks < HEAP_BINS ? free * 4 / blocks : HEAP_BINS - 1;
@@ -55,24 +53,35 @@ NOINLINE void heap_settle_empty(struct heap_class *class, struct slab *slab) {
     heap_file(class, slab);
 }
 
-bool heap_collect(struct heap *heap) {
-    for (unsigned words = 0; words < COLLECT_WORDS;) {
-        if (!heap->collecting)
-            heap->collecting = remote_take(&heap->inbox);
-        struct slab *slab = heap->collecting;
-        if (!slab)
-            return words > 0;
-        heap->collecting = __atomic_load_n(&slab->inbox_next, __ATOMIC_RELAXED);
-        if (__atomic_load_n(&slab->owner, __ATOMIC_ACQUIRE) != &heap->inbox) {
-            remote_deliver(slab); /* it was adopted while it was on the way */
-            words++;
-            continue;
-        }
-        struct heap_class *class = &heap->class[slab->class];
-        unsigned before = slab->free;
-        words += remote_collect(slab);
-        class->out -= slab->free - before;
-        heap_settle(class, slab);
+unsigned heap_collect_one(struct heap *heap, unsigned class) {
+    struct slab *slab = remote_take(&heap->inbox, class);
+    if (!slab)
+        return 0;
+    if (__atomic_load_n(&slab->owner, __ATOMIC_ACQUIRE) != &heap->inbox) {
+        remote_deliver(slab); /* it was adopted while it was on the way */
+        return 1;
     }
-    return true;
+    struct heap_class *mine = &heap->class[class];
+    unsigned before = slab->free, words = remote_collect(slab);
+    mine->out -= slab->free - before;
+    heap_settle(mine, slab);
+    return words;
+}
+
+void heap_collect_class(struct heap *heap, unsigned class) {
+    for (unsigned words = 0, moved = 1; moved > 0 && words < HEAP_COLLECT_WORDS; words += moved)
+        moved = heap_collect_one(heap, class);
+}
+
+bool heap_collect(struct heap *heap) {
+    unsigned words = 0;
+    for (unsigned asked = 0; asked < SIZECLASS_COUNT && words < HEAP_COLLECT_WORDS;) {
+        unsigned moved = heap_collect_one(heap, heap->inbox.turn);
+        words += moved;
+        if (moved > 0)
+            continue;
+        heap->inbox.turn = (heap->inbox.turn + 1) % SIZECLASS_COUNT;
+        asked++;
+    }
+    return words >= HEAP_COLLECT_WORDS;
 }

@@ -90,17 +90,27 @@ void remote_unclaim(const struct slab_claim *claim) {
 
 void remote_deliver(struct slab *slab) {
     struct inbox *inbox = __atomic_load_n(&slab->owner, __ATOMIC_ACQUIRE); /* pairs with slab_change_owner */
-    struct slab *head = __atomic_load_n(&inbox->head, __ATOMIC_RELAXED);
+    struct slab **place = &inbox->head[slab->class], *head = __atomic_load_n(place, __ATOMIC_RELAXED);
     do
         __atomic_store_n(&slab->inbox_next, head, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n(&inbox->head, &head, slab, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+    while (!__atomic_compare_exchange_n(place, &head, slab, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
     /* The release above publishes inbox_next; pairs with remote_take. The slab is not ours from here on. */
 }
 
-struct slab *remote_take(struct inbox *inbox) {
-    if (__atomic_load_n(&inbox->head, __ATOMIC_RELAXED) == NULL)
-        return NULL;
-    return __atomic_exchange_n(&inbox->head, NULL, __ATOMIC_ACQUIRE); /* pairs with remote_deliver */
+struct slab *remote_take(struct inbox *inbox, unsigned class) {
+    struct slab **place = &inbox->head[class], *slab = inbox->taken[class];
+    if (!slab && __atomic_load_n(place, __ATOMIC_RELAXED))
+        slab = __atomic_exchange_n(place, NULL, __ATOMIC_ACQUIRE); /* pairs with remote_deliver */
+    if (slab)
+        inbox->taken[class] = __atomic_load_n(&slab->inbox_next, __ATOMIC_RELAXED);
+    return slab;
+}
+
+bool remote_waits(const struct inbox *inbox) {
+    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
+        if (__atomic_load_n(&inbox->head[class], __ATOMIC_RELAXED))
+            return true;
+    return false;
 }
 
 unsigned remote_collect(struct slab *slab) {

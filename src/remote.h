@@ -10,6 +10,9 @@
  * Batches for one owner are also what Lietar and others 2019 ("snmalloc") send, as lists through the blocks; here they
  * need no message: the bits are in the slab as soon as they are sent, whatever the owner does.
  *
+ * An inbox has a list for each class, and the owner collects a slab only when it wants blocks of its class: until then
+ * the slab fills up, and its senders change nothing but one word. docs/experiments/batched-remote-frees.md
+ *
  * P1  a slab with a summary other than 0 is on its way to exactly one inbox, or in it
  * P2  every bit that was set is collected, and only once
  * P3  no block is touched, and nobody waits
@@ -25,9 +28,12 @@
 #include "misuse.h"
 #include "slab.h"
 
-/* Slabs that wait for their owner: anybody pushes, one takes all. */
+/* Slabs that wait for their owner, by class. Anybody pushes; the owner takes all of a class, and collects one by one what
+ * it has taken. */
 struct inbox {
-    ALIGNED(64) struct slab *head;
+    ALIGNED(64) struct slab *head[SIZECLASS_COUNT];
+    ALIGNED(64) struct slab *taken[SIZECLASS_COUNT]; /* the owner's, as all from here on */
+    unsigned turn;                                   /* the class that is asked next when all are */
 };
 
 enum { OUTBOX_BLOCKS = 256, OUTBOX_BYTES = 128 * 1024, OUTBOX_LEAST = OUTBOX_BYTES / OUTBOX_BLOCKS };
@@ -57,13 +63,11 @@ void remote_unclaim(const struct slab_claim *claim);
 /* Hands the slab to the inbox of its owner (again). */
 void remote_deliver(struct slab *slab);
 
-/* True when something is in the inbox. Any thread; a hint. */
-static inline bool remote_waits(const struct inbox *inbox) {
-    return __atomic_load_n(&inbox->head, __ATOMIC_RELAXED) != NULL;
-}
+/* True when something is in the inbox that its owner has not taken. Any thread; a hint. */
+bool remote_waits(const struct inbox *inbox);
 
-/* Everything in the inbox, linked by inbox_next; NULL when it is empty. Its owner only. */
-struct slab *remote_take(struct inbox *inbox);
+/* A slab of `class` out of the inbox; NULL when there is none. Its owner only. */
+struct slab *remote_take(struct inbox *inbox, unsigned class);
 
 /* Moves the bits that others set into the slab's own. Its owner only, for a slab from its inbox. Returns how many words
  * had bits. */

@@ -94,8 +94,9 @@ class Protocol:
     """The protocol as it stands in src/remote.c and src/heap.c. Slabs, heaps and words are small integers.
 
     Memory: word[slab, word] and summary[slab] (the remote bits), owner[slab] (a heap, whose inbox is meant),
-    next[slab] (the link), inbox[heap] (a slab), idle[heap] (a flag), filed[slab] (the heap whose lists hold it),
-    outbox[heap] (blocks that its thread has freed and not sent).
+    next[slab] (the link), inbox[heap] (a slab), taken[heap] (what came out of the inbox and was not collected yet),
+    idle[heap] (a flag), filed[slab] (the heap whose lists hold it), outbox[heap] (blocks that its thread has freed and
+    not sent). All slabs are of one class: an inbox has a list for each, and no two lists have anything in common.
     """
 
     name = "the protocol"
@@ -134,22 +135,36 @@ class Protocol:
             if (yield compare_exchange(("inbox", heap), head, slab)):
                 return
 
-    def take(self, heap):
+    def take_all(self, heap):
         """The whole inbox, as a list linked by next."""
         if (yield load(("inbox", heap))) == NONE:
             return NONE
         return (yield exchange(("inbox", heap), NONE))
 
-    def drain(self, heap):
-        """The owner collects its inbox; slabs that have moved on are sent after their new owner."""
+    def take(self, heap):
+        """One slab out of what was taken, or of the inbox."""
+        slab = yield load(("taken", heap))
+        if slab == NONE:
+            slab = yield from self.take_all(heap)
+        if slab != NONE:
+            yield store(("taken", heap), (yield load(("next", slab))))
+        return slab
+
+    def collect_one(self, heap):
+        """The owner collects one slab of its inbox; one that has moved on is sent after its new owner. False: none."""
         slab = yield from self.take(heap)
-        while slab != NONE:
-            following = yield load(("next", slab))
-            if (yield load(("owner", slab))) == heap:
-                yield from self.collect_slab(slab, heap)
-            else:
-                yield from self.deliver(slab)
-            slab = following
+        if slab == NONE:
+            return False
+        if (yield load(("owner", slab))) == heap:
+            yield from self.collect_slab(slab, heap)
+        else:
+            yield from self.deliver(slab)
+        return True
+
+    def drain(self, heap):
+        """The owner collects its inbox."""
+        while (yield from self.collect_one(heap)):
+            pass
 
     def collect_slab(self, slab, heap):
         summary = yield exchange(("summary", slab), 0)
@@ -182,9 +197,16 @@ class Protocol:
 
     def adopt(self, slab, idle, heap):
         """Heap `heap` takes a slab of the heap `idle`, if that is idle and has it."""
+        yield from self.adopt_after(self.drain, slab, idle, heap)
+
+    def adopt_at_once(self, slab, idle, heap):
+        """The same when the bound on what is collected was reached: some of the inbox is left for the next one."""
+        yield from self.adopt_after(self.collect_one, slab, idle, heap)
+
+    def adopt_after(self, collect, slab, idle, heap):
         yield take_lock(IDLE_LOCK)
         if (yield load(("idle", idle))):
-            yield from self.drain(idle)
+            yield from collect(idle)
             if (yield load(("filed", slab))) == idle:
                 yield from self.change_owner(slab, idle, heap)
         yield store(IDLE_LOCK, 0)
@@ -289,56 +311,82 @@ class PlainPush(Protocol):
 class PlainTake(Protocol):
     name = "the inbox is read and cleared in two steps"
 
-    def take(self, heap):
+    def take_all(self, heap):
         head = yield load(("inbox", heap))
         yield store(("inbox", heap), NONE)
         return head
 
 
+class TakesOne(Protocol):
+    name = "who takes one slab forgets those behind it"
+
+    def take(self, heap):
+        slab = yield from self.take_all(heap)
+        if slab != NONE:
+            yield load(("next", slab))
+        return slab
+
+
+class TakesAgain(Protocol):
+    name = "what comes into the inbox replaces what was taken before"
+
+    def take(self, heap):
+        slab = yield from self.take_all(heap)
+        if slab == NONE:
+            slab = yield load(("taken", heap))
+        if slab != NONE:
+            yield store(("taken", heap), (yield load(("next", slab))))
+        return slab
+
+
 class LateLink(Protocol):
     name = "the link is read after the slab was collected"
 
-    def drain(self, heap):
+    def take(self, heap):
+        slab = yield load(("taken", heap))
+        if slab == NONE:
+            slab = yield from self.take_all(heap)
+        return slab
+
+    def collect_one(self, heap):
         slab = yield from self.take(heap)
-        while slab != NONE:
-            if (yield load(("owner", slab))) == heap:
-                yield from self.collect_slab(slab, heap)
-                slab = yield load(("next", slab))
-            else:
-                following = yield load(("next", slab))
-                yield from self.deliver(slab)
-                slab = following
+        if slab == NONE:
+            return False
+        if (yield load(("owner", slab))) == heap:
+            yield from self.collect_slab(slab, heap)
+            yield store(("taken", heap), (yield load(("next", slab))))
+        else:
+            yield store(("taken", heap), (yield load(("next", slab))))
+            yield from self.deliver(slab)
+        return True
 
 
 class DropForeign(Protocol):
     name = "a slab that has moved on is dropped"
 
-    def drain(self, heap):
+    def collect_one(self, heap):
         slab = yield from self.take(heap)
-        while slab != NONE:
-            following = yield load(("next", slab))
-            if (yield load(("owner", slab))) == heap:
-                yield from self.collect_slab(slab, heap)
-            slab = following
+        if slab != NONE and (yield load(("owner", slab))) == heap:
+            yield from self.collect_slab(slab, heap)
+        return slab != NONE
 
 
 class CollectForeign(Protocol):
     name = "a slab that has moved on is collected all the same"
 
-    def drain(self, heap):
+    def collect_one(self, heap):
         slab = yield from self.take(heap)
-        while slab != NONE:
-            following = yield load(("next", slab))
+        if slab != NONE:
             yield from self.collect_slab(slab, heap)
-            slab = following
+        return slab != NONE
 
 
 class AdoptUnlocked(Protocol):
     name = "adoption without the idle lock"
 
-    def adopt(self, slab, idle, heap):
+    def adopt_after(self, collect, slab, idle, heap):
         if (yield load(("idle", idle))):
-            yield from self.drain(idle)
+            yield from collect(idle)
             if (yield load(("filed", slab))) == idle:
                 yield from self.change_owner(slab, idle, heap)
 
@@ -346,9 +394,9 @@ class AdoptUnlocked(Protocol):
 class AdoptLive(Protocol):
     name = "adoption from a heap that is not idle"
 
-    def adopt(self, slab, idle, heap):
+    def adopt_after(self, collect, slab, idle, heap):
         yield take_lock(IDLE_LOCK)
-        yield from self.drain(idle)
+        yield from collect(idle)
         if (yield load(("filed", slab))) == idle:
             yield from self.change_owner(slab, idle, heap)
         yield store(IDLE_LOCK, 0)
@@ -357,10 +405,10 @@ class AdoptLive(Protocol):
 class AdoptUnchecked(Protocol):
     name = "adoption of a slab that the drain before it may have deleted"
 
-    def adopt(self, slab, idle, heap):
+    def adopt_after(self, collect, slab, idle, heap):
         yield take_lock(IDLE_LOCK)
         if (yield load(("idle", idle))) and (yield load(("filed", slab))) == idle:
-            yield from self.drain(idle)
+            yield from collect(idle)
             yield from self.change_owner(slab, idle, heap)
         yield store(IDLE_LOCK, 0)
 
@@ -368,10 +416,10 @@ class AdoptUnchecked(Protocol):
 class AdoptKeepsLock(Protocol):
     name = "adoption that finds nothing keeps the idle lock"
 
-    def adopt(self, slab, idle, heap):
+    def adopt_after(self, collect, slab, idle, heap):
         yield take_lock(IDLE_LOCK)
         if (yield load(("idle", idle))):
-            yield from self.drain(idle)
+            yield from collect(idle)
             if (yield load(("filed", slab))) == idle:
                 yield from self.change_owner(slab, idle, heap)
                 yield store(IDLE_LOCK, 0)
@@ -482,6 +530,8 @@ MUTATIONS = (
     FirstWordDelivers,
     PlainPush,
     PlainTake,
+    TakesOne,
+    TakesAgain,
     LateLink,
     DropForeign,
     CollectForeign,
@@ -533,6 +583,7 @@ class Scenario:
         cells = {IDLE_LOCK: 0}
         for heap in range(self.heaps):
             cells["inbox", heap] = NONE
+            cells["taken", heap] = NONE
             cells["idle", heap] = int(heap in self.idle)
             cells["outbox", heap] = ()
         for slab, owner in enumerate(self.owners):
@@ -591,6 +642,37 @@ SCENARIOS = (
             [("remote_free", 0, 0, 1), ("remote_free", 1, 0, 1)],
             [("remote_free", 1, 0, 2), ("remote_free", 0, 0, 2)],
             [("drain", 0), ("drain", 0)],
+        ],
+    ),
+    Scenario(
+        "two slabs, collected one at a time, and filling meanwhile",
+        heaps=1,
+        owners=[0, 0],
+        programs=[
+            [("remote_free", 0, 0, 1), ("remote_free", 1, 0, 1), ("remote_free", 0, 0, 2)],
+            [("remote_free", 1, 0, 2), ("remote_free", 1, 1, 1)],
+            [("collect_one", 0), ("collect_one", 0), ("collect_one", 0)],
+        ],
+    ),
+    Scenario(
+        "an owner that collects one of three slabs, another adopts one that waits",
+        heaps=2,
+        owners=[0, 0, 0],
+        programs=[
+            [("remote_free", 0, 0, 1), ("remote_free", 1, 0, 1), ("remote_free", 2, 0, 1), ("remote_free", 1, 0, 2)],
+            [("collect_one", 0), ("retire", 0)],
+            [("adopt_at_once", 1, 0, 1), ("collect_one", 1)],
+        ],
+    ),
+    Scenario(
+        "two heaps adopt from one whose inbox is collected bit by bit",
+        heaps=3,
+        owners=[0, 0],
+        idle=[0],
+        programs=[
+            [("remote_free", 0, 0, 1), ("remote_free", 1, 0, 1), ("remote_free", 0, 0, 2)],
+            [("adopt_at_once", 0, 0, 1), ("collect_one", 1)],
+            [("adopt_at_once", 1, 0, 2), ("collect_one", 2)],
         ],
     ),
     Scenario(

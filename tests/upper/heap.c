@@ -557,14 +557,48 @@ static void heap_hands_on_what_is_no_longer_its_own(void **state) {
     slab_change_owner(slab, &two->inbox, two->tag | 71);
     heap_file(&two->class[71], slab);
     heap_collect(one);
-    assert_null(one->inbox.head);
-    assert_ptr_equal(two->inbox.head, slab);
+    assert_false(remote_waits(&one->inbox));
+    assert_ptr_equal(two->inbox.head[71], slab);
     live_count = 1;
     heap_collect(two);
     walk();
     give_all(two);
     heap_retire(two);
     heap_retire(one);
+    walk();
+}
+
+/* A refill collects slabs of its own class, and no more of them than it needs; before a new slab is taken, those of all
+ * classes are collected. */
+static void heap_collects_what_it_wants(void **state) {
+    (void)state;
+    enum { CLASS = 71, OTHER = 50, SLAB_BLOCKS = 8 };
+    struct heap *heap = heap_take();
+    struct slab *slabs[3], *other;
+    void *blocks[3 * SLAB_BLOCKS], *of_other, *again[3], *fresh;
+    assert_int_equal(sizeclass_table[CLASS].blocks, SLAB_BLOCKS);
+    heap->class[CLASS].units = sizeclass_table[CLASS].units; /* the first one as large as the others */
+    assert_int_equal(heap_gather(heap, OTHER, &of_other + 1, 1), 1);
+    other = pagemap_record(of_other);
+    for (unsigned i = 0; i < 3; i++) {
+        void **first = &blocks[i * SLAB_BLOCKS];
+        assert_int_equal(heap_gather(heap, CLASS, first + SLAB_BLOCKS, SLAB_BLOCKS), SLAB_BLOCKS);
+        slabs[i] = pagemap_record(*first);
+    }
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(remote_free(slabs[i], blocks[i * SLAB_BLOCKS]), SLAB_OK);
+    assert_int_equal(remote_free(other, of_other), SLAB_OK);
+    assert_int_equal(heap_gather(heap, CLASS, again + 2, 2), 2);
+    assert_int_equal(waiting(slabs[0]) + waiting(slabs[1]) + waiting(slabs[2]), 1);
+    assert_int_equal(heap_gather(heap, CLASS, again + 3, 1), 1);
+    assert_int_equal(waiting(slabs[0]) + waiting(slabs[1]) + waiting(slabs[2]), 0);
+    assert_int_equal(waiting(other), 1);
+    assert_int_equal(heap_gather(heap, CLASS, &fresh + 1, 1), 1); /* of a new slab */
+    assert_int_equal(waiting(other), 0);
+    heap_flush(heap, CLASS, &fresh, 1);
+    heap_flush(heap, CLASS, blocks, ARRAY_LENGTH(blocks));
+    walk();
+    heap_retire(heap);
     walk();
 }
 
@@ -636,7 +670,7 @@ static void heap_deletes_no_slab_that_is_on_its_way(void **state) {
     heap_drain(heap);
     heap_drain(heap);
     assert_int_equal(pagemap_tag(twice), PAGEMAP_NONE);
-    assert_null(heap->inbox.head);
+    assert_false(remote_waits(&heap->inbox));
     heap_retire(heap);
     walk();
 }
@@ -655,6 +689,7 @@ int main(void) {
         cmocka_unit_test_setup(heap_adopts_slabs_of_idle_heaps, setup),
         cmocka_unit_test_setup(heap_adopts_what_others_emptied, setup),
         cmocka_unit_test_setup(heap_hands_on_what_is_no_longer_its_own, setup),
+        cmocka_unit_test_setup(heap_collects_what_it_wants, setup),
         cmocka_unit_test_setup(heap_puts_verified_blocks_into_their_slab, setup),
         cmocka_unit_test_setup(heap_idle_ones_keep_a_few_empty_slabs, setup),
         cmocka_unit_test_setup(heap_deletes_no_slab_that_is_on_its_way, setup),

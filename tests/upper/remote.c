@@ -46,14 +46,19 @@ static struct slab *new_full_slab(unsigned class, void **blocks) {
     return slab;
 }
 
+/* A slab of any class out of the inbox. */
+static struct slab *take(struct inbox *inbox) {
+    struct slab *slab = NULL;
+    for (unsigned class = 0; !slab && class < SIZECLASS_COUNT; class ++)
+        slab = remote_take(inbox, class);
+    return slab;
+}
+
 /* Collects what is in the inbox; returns how many slabs there were. */
 static unsigned collect(struct inbox *inbox) {
     unsigned slabs = 0;
-    for (struct slab *slab = remote_take(inbox), *next; slab; slab = next) {
-        next = __atomic_load_n(&slab->inbox_next, __ATOMIC_RELAXED);
+    for (struct slab *slab; (slab = take(inbox)); slabs++)
         remote_collect(slab);
-        slabs++;
-    }
     return slabs;
 }
 
@@ -71,7 +76,7 @@ static void remote_P1_blocks_of_one_slab_travel_together(void **state) {
         assert_false(remote_is_waiting(slab, i));
         assert_int_equal(remote_free(slab, blocks[i]), SLAB_OK);
         assert_true(remote_is_waiting(slab, i));
-        assert_ptr_equal(inboxes[0].head, slab);
+        assert_ptr_equal(inboxes[0].head[slab->class], slab);
         assert_null(slab->inbox_next);
     }
     assert_int_equal(slab->free, 0);
@@ -91,7 +96,7 @@ static void remote_P1_who_sets_the_first_bit_marks_the_word(void **state) {
     for (unsigned i = 1; i < slab->blocks; i++)
         assert_int_equal(remote_free(slab, blocks[i]), SLAB_OK);
     assert_int_equal(slab->remote_summary, 0);
-    assert_null(inboxes[0].head);
+    assert_false(remote_waits(&inboxes[0]));
     slab->remote_summary = 1;
     remote_deliver(slab);
     assert_int_equal(collect(&inboxes[0]), 1);
@@ -107,11 +112,49 @@ static void remote_inbox_holds_many_slabs(void **state) {
         assert_int_equal(remote_free(slabs[i], blocks[i][0]), SLAB_OK);
     }
     assert_int_equal(collect(&inboxes[0]), 3);
-    assert_null(remote_take(&inboxes[0]));
+    assert_null(take(&inboxes[0]));
     for (int i = 0; i < 3; i++) {
         for (unsigned block = 1; block < slabs[i]->blocks; block++)
             assert_int_equal(slab_push(slabs[i], blocks[i][block]), SLAB_OK);
         assert_true(slab_is_empty(slabs[i]));
+        slab_delete(slabs[i]);
+    }
+    assert_int_equal(arena.in_use, 0);
+}
+
+/* Who wants blocks of one class gets no slab of another; and what waits fills up without being delivered again. */
+static void remote_P1_slabs_wait_by_class(void **state) {
+    (void)state;
+    void *blocks[4][64];
+    struct slab *slabs[4];
+    for (unsigned i = 0; i < 4; i++) {
+        slabs[i] = new_full_slab(40 + i % 2, blocks[i]);
+        assert_int_equal(remote_free(slabs[i], blocks[i][0]), SLAB_OK);
+    }
+    assert_null(remote_take(&inboxes[0], 39));
+    assert_ptr_equal(remote_take(&inboxes[0], 40), slabs[2]); /* and slab 0 with it, which waits on */
+    assert_int_equal(remote_collect(slabs[2]), 1);
+    unsigned before = atomic_operations;
+    assert_int_equal(remote_free(slabs[0], blocks[0][1]), SLAB_OK);
+    assert_int_equal(atomic_operations - before, 1);
+    assert_int_equal(remote_free(slabs[2], blocks[2][1]), SLAB_OK); /* behind what was taken */
+    assert_true(remote_waits(&inboxes[0]));
+    assert_ptr_equal(remote_take(&inboxes[0], 40), slabs[0]);
+    assert_int_equal(remote_collect(slabs[0]), 1);
+    assert_int_equal(slabs[0]->free, 2);
+    assert_ptr_equal(remote_take(&inboxes[0], 40), slabs[2]);
+    assert_int_equal(remote_collect(slabs[2]), 1);
+    assert_null(remote_take(&inboxes[0], 40));
+    assert_ptr_equal(remote_take(&inboxes[0], 41), slabs[3]);
+    assert_false(remote_waits(&inboxes[0])); /* though slab 1 is to be collected */
+    assert_ptr_equal(remote_take(&inboxes[0], 41), slabs[1]);
+    assert_null(remote_take(&inboxes[0], 41));
+    remote_collect(slabs[1]);
+    remote_collect(slabs[3]);
+    for (unsigned i = 0; i < 4; i++) {
+        for (unsigned block = 0; block < slabs[i]->blocks; block++)
+            if (!(slabs[i]->bits[block / 64] >> block % 64 & 1))
+                assert_int_equal(slab_push(slabs[i], blocks[i][block]), SLAB_OK);
         slab_delete(slabs[i]);
     }
     assert_int_equal(arena.in_use, 0);
@@ -124,11 +167,11 @@ static void remote_slab_is_handed_over_again_to_its_new_owner(void **state) {
     assert_int_equal(remote_free(slab, blocks[0]), SLAB_OK);
     slab_change_owner(slab, &inboxes[1], 0x200 | 40);
     assert_int_equal(remote_free(slab, blocks[1]), SLAB_OK);
-    assert_null(inboxes[1].head);
-    struct slab *lost = remote_take(&inboxes[0]);
+    assert_false(remote_waits(&inboxes[1]));
+    struct slab *lost = take(&inboxes[0]);
     assert_ptr_equal(lost, slab);
     remote_deliver(lost);
-    assert_null(inboxes[0].head);
+    assert_false(remote_waits(&inboxes[0]));
     assert_int_equal(collect(&inboxes[1]), 1);
     assert_int_equal(slab->free, 2);
     assert_int_equal(remote_free(slab, blocks[2]), SLAB_OK);
@@ -147,7 +190,7 @@ static void remote_misuse_changes_nothing(void **state) {
     assert_int_equal(remote_free(slab, slab->start + UNIT_SIZE), SLAB_INSIDE);
     assert_int_equal(slab_push(slab, blocks[1]), SLAB_OK);
     assert_int_equal(remote_free(slab, blocks[1]), SLAB_DOUBLE_FREE);
-    assert_null(inboxes[0].head);
+    assert_false(remote_waits(&inboxes[0]));
     assert_int_equal(remote_free(slab, blocks[0]), SLAB_OK);
     assert_int_equal(remote_free(slab, blocks[0]), SLAB_DOUBLE_FREE);
     /* Never handed out: seen when it is collected, like a block that its owner frees meanwhile. */
@@ -186,7 +229,7 @@ static void hammer_round(bool owner_changes) {
         struct inbox *mine = &inboxes[turn / 2 % 2];
         if (owner_changes && turn % 2 == 0)
             slab_change_owner(slab, mine, 0x100);
-        struct slab *found = remote_take(mine), *stray = remote_take(&inboxes[0]);
+        struct slab *found = take(mine), *stray = take(&inboxes[0]);
         if (stray && slab->owner != &inboxes[0])
             remote_deliver(stray);
         else if (stray)
@@ -367,9 +410,9 @@ static void remote_sends_nothing_from_an_empty_outbox(void **state) {
     void *blocks[64];
     struct slab *slab = new_full_slab(40, blocks);
     remote_send(&outbox);
-    assert_null(inboxes[0].head);
+    assert_false(remote_waits(&inboxes[0]));
     post(slab, blocks[3]);
-    assert_null(inboxes[0].head); /* held back */
+    assert_false(remote_waits(&inboxes[0])); /* held back */
     assert_false(remote_is_waiting(slab, 3));
     remote_send(&outbox);
     assert_true(remote_is_waiting(slab, 3));
@@ -488,7 +531,7 @@ static void remote_reports_blocks_where_a_large_one_is_now(void **state) {
     remote_send(&outbox);
     assert_int_equal(reported[MISUSE_INSIDE] + reported[MISUSE_DOUBLE_FREE], 2);
     assert_memory_equal(large, &before, sizeof before);
-    assert_null(inboxes[0].head);
+    assert_false(remote_waits(&inboxes[0]));
     pagemap_set(start, 2, PAGEMAP_NONE, NULL);
 }
 
@@ -503,7 +546,7 @@ static void remote_neighbours_cost_one_operation(void **state) {
         unsigned before = atomic_operations;
         remote_send(&outbox);
         assert_int_equal(atomic_operations - before, 2);
-        assert_ptr_equal(inboxes[0].head, slab);
+        assert_ptr_equal(inboxes[0].head[slab->class], slab);
         assert_null(slab->inbox_next);
     }
     assert_int_equal(collect(&inboxes[0]), 1);
@@ -575,7 +618,7 @@ static void remote_outbox_outlives_an_adoption(void **state) {
     slab_change_owner(slab, &inboxes[1], 0x200 | 40);
     assert_int_equal(slab_push(slab, blocks[2]), SLAB_OK);
     remote_send(&outbox);
-    assert_null(inboxes[0].head);
+    assert_false(remote_waits(&inboxes[0]));
     assert_int_equal(collect(&inboxes[1]), 1);
     assert_int_equal(slab->free, 3);
     check_no_report();
@@ -632,6 +675,7 @@ int main(void) {
         cmocka_unit_test_setup(remote_P1_blocks_of_one_slab_travel_together, setup),
         cmocka_unit_test_setup(remote_P1_who_sets_the_first_bit_marks_the_word, setup),
         cmocka_unit_test_setup(remote_inbox_holds_many_slabs, setup),
+        cmocka_unit_test_setup(remote_P1_slabs_wait_by_class, setup),
         cmocka_unit_test_setup(remote_slab_is_handed_over_again_to_its_new_owner, setup),
         cmocka_unit_test_setup(remote_misuse_changes_nothing, setup),
         cmocka_unit_test_setup(remote_P2_P3_each_bit_is_collected_once, setup),
