@@ -34,6 +34,9 @@
 #define EXPORT __attribute__((visibility("default")))
 #define UNUSED __attribute__((unused))
 #define WEAK __attribute__((weak))
+#define SECTION(name) __attribute__((section(name)))
+/* Large and mostly untouched: kept apart from the small state of all rooms, which then shares two pages. */
+#define SPARSE SECTION(".bss.sparse")
 #define ALIGNED(n) __attribute__((aligned(n)))
 #define THREAD_LOCAL __thread __attribute__((tls_model("initial-exec")))
 #define LIKELY(x) __builtin_expect(!!(x), 1)

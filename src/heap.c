@@ -25,6 +25,7 @@ static void *const heap_nothing[ARRAY_WORDS] ALIGNED(256) = {NULL};
 #define NOTHING ((unsigned char *)&heap_nothing[ARRAY_WORDS - 1])
 #define NOTHING_8 NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING
 
+SECTION(".data.rel.ro.heap_none")
 struct heap heap_none = {.top = {NOTHING_8, NOTHING_8, NOTHING_8, NOTHING_8, NOTHING_8, NOTHING_8, NOTHING_8,
                                  NOTHING_8, NOTHING_8},
                          .tag = 0xffffff00};
@@ -208,12 +209,11 @@ static unsigned heap_sentinel(unsigned class) {
 
 static COLD bool heap_make_magazines(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
-    void **arrays = metadata_new(ARRAY_WORDS * sizeof(void *) + sizeof(struct pack));
-    if (!arrays)
+    void **array = metadata_new(ARRAY_WORDS * sizeof(void *));
+    if (!array)
         return false;
-    ASSERT(P1, ((uintptr_t)arrays & 255) == 0);
-    mine->array = arrays;
-    mine->spare = (struct pack *)(arrays + ARRAY_WORDS);
+    ASSERT(P1, ((uintptr_t)array & 255) == 0);
+    mine->array = array;
     mine->sentinel = (uint8_t)heap_sentinel(class);
     heap->top[class] = (unsigned char *)&mine->array[mine->sentinel];
     return true;
@@ -323,7 +323,8 @@ static unsigned heap_flush(struct heap *heap, unsigned class, void *const *block
 
 static void heap_flush_spare(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
-    heap_flush(heap, class, mine->spare->blocks, mine->spare_count);
+    if (mine->spare_count > 0)
+        heap_flush(heap, class, mine->spare->blocks, mine->spare_count);
     mine->spare_count = 0;
 }
 
@@ -402,6 +403,13 @@ static bool heap_put_by(struct heap *heap, unsigned class) {
     return pack != NULL;
 }
 
+/* The spare comes with the first full magazine: most classes of a small program never need one. */
+static bool heap_has_spare(struct heap_class *mine) {
+    if (!mine->spare)
+        mine->spare = metadata_new(sizeof(struct pack));
+    return mine->spare != NULL;
+}
+
 /* Makes room in a full magazine: its older half goes to the spare, or nearly all of it is put by. */
 static void heap_make_room(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
@@ -413,7 +421,7 @@ static void heap_make_room(struct heap *heap, unsigned class) {
     bool full = mine->spare_count + half > 2 * half;
     if (full && (bursts || !heap_put_spare_by(heap, class)))
         heap_flush_spare(heap, class);
-    if (bursts || mine->fulls >= BURST) {
+    if (bursts || mine->fulls >= BURST || !heap_has_spare(mine)) {
         heap->fulls = (uint8_t)(sweeps ? BULK : heap->fulls + 1);
         heap_flush_burst(heap, class);
         if (sweeps)
@@ -465,7 +473,8 @@ static void heap_drain_class(struct heap *heap, unsigned class) {
     void **first = &mine->array[mine->sentinel + 1], **top = (void **)heap->top[class];
     heap_flush_inside(heap, class, first, (unsigned)(top + 1 - first));
     heap->top[class] = (unsigned char *)&mine->array[mine->sentinel];
-    heap_flush_inside(heap, class, mine->spare->blocks, mine->spare_count);
+    if (mine->spare_count > 0)
+        heap_flush_inside(heap, class, mine->spare->blocks, mine->spare_count);
     mine->spare_count = 0;
     mine->refill = 0;
     mine->units = 0;

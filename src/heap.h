@@ -32,8 +32,8 @@ enum { HEAP_BINS = 4, HEAP_COUNTED_CLASSES = has(counters) ? SIZECLASS_COUNT : 1
 
 /* Off the hit path: what stands behind a magazine. */
 struct heap_class {
-    void **array; /* NULL until the class is first used, as is the spare */
-    struct pack *spare;
+    void **array;                /* NULL until the class is first used */
+    struct pack *spare;          /* NULL until the magazine was full */
     struct slab *carving;        /* the slab whose fresh blocks are handed out */
     struct slab *empty;          /* one slab without a block in use is kept */
     struct slab *bin[HEAP_BINS]; /* slabs with free bits, the fullest in bin 0 */

@@ -21,7 +21,7 @@ struct pagemap_leaf {
     void *record[LEAF_UNITS];
 };
 
-uint32_t pagemap_window[PAGEMAP_WINDOW_UNITS];
+SPARSE uint32_t pagemap_window[PAGEMAP_WINDOW_UNITS];
 
 /* Chunks and leaves (below) are published with release and read with acquire: a reader sees them zeroed. */
 static struct {
@@ -30,8 +30,8 @@ static struct {
 } pagemap = {.lock = LOCK_INITIAL(4)};
 
 /* Apart, because they start as zeros: they take no room in the file and no page until they are used. */
-static void **pagemap_chunks[PAGEMAP_WINDOW_UNITS / CHUNK_UNITS];
-static struct pagemap_leaf *pagemap_leaves[LEAVES];
+SPARSE static void **pagemap_chunks[PAGEMAP_WINDOW_UNITS / CHUNK_UNITS];
+SPARSE static struct pagemap_leaf *pagemap_leaves[LEAVES];
 
 static struct pagemap_leaf *pagemap_leaf_of(size_t unit) {
     size_t index = unit >> PAGEMAP_LEAF_SHIFT;

@@ -10,7 +10,7 @@ static struct {
 } spares;
 
 /* Apart, because they start as zeros: they take no room in the file and no page until they are used. */
-static struct large *spare_bins[BINS];
+SPARSE static struct large *spare_bins[BINS];
 
 /* The bin of blocks of this size, rounded down. */
 static unsigned spare_bin(size_t bytes) {

@@ -30,12 +30,12 @@ static struct {
 } superslabs = {.lock = LOCK_INITIAL(5), .decommit = true};
 
 /* Apart, because they start as zeros: they take no room in the file and no page until they are used. */
-static struct superslab *superslab_table[TABLE_SIZE];
+SPARSE static struct superslab *superslab_table[TABLE_SIZE];
 
 /* For each length of a run, [length - 1], the set of superslabs that have one free: a bit each, two levels of sums
  * above. The sets lie side by side, so that a small heap touches a few lines for all of them. */
-static uint64_t superslab_fit[TABLE_SIZE / 64][LENGTHS];
-static uint64_t superslab_fit_middle[TABLE_SIZE / 64 / 64][LENGTHS];
+SPARSE static uint64_t superslab_fit[TABLE_SIZE / 64][LENGTHS];
+SPARSE static uint64_t superslab_fit_middle[TABLE_SIZE / 64 / 64][LENGTHS];
 static uint64_t superslab_fit_top[LENGTHS];
 
 static void superslab_fit_put(unsigned units, uint32_t number, bool member) {
