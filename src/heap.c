@@ -2,6 +2,7 @@
 
 #include "lock.h"
 #include "metadata.h"
+#include "os.h"
 
 #include <limits.h>
 #include <string.h>
@@ -16,7 +17,9 @@ enum {
     LEAST_HELD = 4, /* blocks, and that many at least */
     UNPACK = 16,    /* packs given up whenever a heap grows: what is put by is the wrong thing, then */
     IDLE_WARM = 4,  /* idle heaps that keep empty slabs for the next thread ... */
-    WARM_LARGEST = 4 << 20, /* ... bytes of them at most */
+    WARM_LARGEST = 4 << 20,     /* ... bytes of them at most */
+    POPULATE_LARGEST = 8 << 10, /* bytes of a block */
+    POPULATE_FROM = 256 << 10,  /* bytes of the class that are out */
     HEAPS_LARGEST = (1 << 24) - 2
 };
 
@@ -37,6 +40,7 @@ static struct {
     struct heap *all, *idle;
     uint32_t count, idle_count, prewarm;
     uint32_t warm_units; /* of empty slabs, that an idle heap may keep */
+    bool populate;
 } heaps = {.lock = LOCK_INITIAL(8), .prewarm = 8};
 
 /* ---- what others own ---- */
@@ -154,6 +158,15 @@ static unsigned heap_slab_units(struct heap_class *mine, unsigned class) {
     return units;
 }
 
+/* A class that holds much will fill this slab, too: its pages come with one call instead of a fault each. Only where
+ * nothing was in memory. docs/experiments/populate.md */
+static void heap_populate(const struct heap_class *mine, const struct slab *slab) {
+    size_t size = sizeclass_table[slab->class].size;
+    if (heaps.populate && slab->untouched && size <= POPULATE_LARGEST && size * mine->out >= POPULATE_FROM &&
+        !limit_near())
+        os_advise(slab->start, (size_t)slab->units << UNIT_SHIFT, OS_POPULATE);
+}
+
 static unsigned heap_carve(struct heap *heap, unsigned class, void **end, unsigned count) {
     struct heap_class *mine = &heap->class[class];
     if (mine->carving && slab_fresh(mine->carving) == 0)
@@ -166,6 +179,7 @@ static unsigned heap_carve(struct heap *heap, unsigned class, void **end, unsign
             return 0;
         slab_set_bin(slab, HEAP_NO_BIN, 0, 0);
         mine->carving = slab;
+        heap_populate(mine, slab);
         if (slab->untouched && heap->packs.count > 0)
             heap_unpack(heap, UNPACK);
     }
@@ -568,8 +582,9 @@ struct heap *heap_after(const struct heap *heap) {
     return heap ? heap->next : __atomic_load_n(&heaps.all, __ATOMIC_ACQUIRE); /* pairs with heap_new */
 }
 
-void heap_configure(unsigned prewarm, size_t warm, size_t packs) {
+void heap_configure(unsigned prewarm, size_t warm, size_t packs, bool populate) {
     heaps.prewarm = prewarm;
+    heaps.populate = populate;
     pack_configure(packs);
     heaps.warm_units = warm < WARM_LARGEST ? (uint32_t)(warm >> UNIT_SHIFT) : WARM_LARGEST >> UNIT_SHIFT;
 }

@@ -123,8 +123,8 @@ unsigned heap_in_use(void);
 struct heap *heap_after(const struct heap *heap);
 
 /* Blocks that a first refill brings; bytes of empty slabs that an idle heap may keep; bytes of blocks that all heaps
- * together may put by in packs. Told by lifecycle once. */
-void heap_configure(unsigned prewarm, size_t warm, size_t packs);
+ * together may put by in packs; whether the pages of a slab may come all at once. Told by lifecycle once. */
+void heap_configure(unsigned prewarm, size_t warm, size_t packs, bool populate);
 
 /* Calls visit for every heap there ever was. The heaps go on working meanwhile: sums are snapshots. */
 void heap_each(void (*visit)(const struct heap *heap, void *data), void *data);

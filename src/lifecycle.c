@@ -75,7 +75,8 @@ static void lifecycle_tell_rooms(size_t keep_free_default) {
     purge_within_peak =
         options.keep_free == keep_free_default && options.purge_delay > 0 && options.purge_thread;
     janitor_configure(options.decommit == DECOMMIT_OFF ? 0 : options.purge_delay, options.purge_thread);
-    heap_configure((unsigned)options.prewarm, options.keep_free / 16, options.keep_free / 2);
+    heap_configure((unsigned)options.prewarm, options.keep_free / 16, options.keep_free / 2,
+                   options.populate);
     large_configure(options.large_cache);
     superslab_configure(options.huge_pages, options.decommit != DECOMMIT_OFF,
                         options.decommit == DECOMMIT_FREE);

@@ -25,7 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum os_advice { OS_DONTNEED, OS_FREE, OS_HUGE, OS_COLLAPSE };
+enum os_advice { OS_DONTNEED, OS_FREE, OS_HUGE, OS_COLLAPSE, OS_POPULATE };
 enum os_use { OS_SLABS, OS_LARGE, OS_RECORDS }; /* what a mapping is for, as its name says */
 enum os_kind { OS_MAP, OS_UNMAP, OS_REMAP, OS_ADVISE, OS_KINDS };
 

@@ -24,6 +24,9 @@
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
 #endif
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
 
 #ifndef PR_SET_VMA
 #define PR_SET_VMA 0x53564d41
@@ -231,16 +234,15 @@ static int os_madvise(void *address, size_t bytes, int advice) {
 static void os_count_advice(enum os_advice advice, bool taken) {
     if (advice == OS_HUGE || advice == OS_COLLAPSE)
         os_count(taken ? &os_counts.huge : &os_counts.huge_failed);
-    else if (taken)
+    else if (taken && advice != OS_POPULATE)
         os_count(&os_counts.decommit);
 }
 
 bool os_advise(void *address, size_t bytes, enum os_advice advice) {
     static const int words[] = {
-        [OS_DONTNEED] = MADV_DONTNEED,
-        [OS_FREE] = MADV_FREE,
-        [OS_HUGE] = MADV_HUGEPAGE,
-        [OS_COLLAPSE] = MADV_COLLAPSE,
+        [OS_DONTNEED] = MADV_DONTNEED,       [OS_FREE] = MADV_FREE,
+        [OS_HUGE] = MADV_HUGEPAGE,           [OS_COLLAPSE] = MADV_COLLAPSE,
+        [OS_POPULATE] = MADV_POPULATE_WRITE,
     };
     uint32_t bit = 1u << advice;
     if (atomic_load_explicit(&os_state.refused, memory_order_relaxed) & bit) {
@@ -248,7 +250,8 @@ bool os_advise(void *address, size_t bytes, enum os_advice advice) {
         return false;
     }
     int error = os_madvise(address, bytes, words[advice]);
-    if (error == ENOSYS || error == EPERM)
+    if (error == ENOSYS || error == EPERM ||
+        (error == EINVAL && advice == OS_POPULATE)) /* before Linux 5.14 */
         atomic_fetch_or_explicit(&os_state.refused, bit, memory_order_relaxed);
     if (error == EINVAL && advice == OS_FREE)
         error = os_madvise(address, bytes, MADV_DONTNEED);

@@ -7,6 +7,7 @@
 #include "unit/unit.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 enum { LIVE = 6000, SLABS = 2000, HEAPS_TESTED = 3 };
 
@@ -174,7 +175,7 @@ static void give_all(struct heap *heap) {
 }
 
 static int setup(void **state) {
-    heap_configure(8, 0, 0);
+    heap_configure(8, 0, 0, false);
     live_count = 0;
     heap_drain_idle();
     return kernel_reset(state);
@@ -204,7 +205,7 @@ static struct heap *restart(struct heap *heap) {
 
 static void random_program(uint64_t seed, unsigned classes, bool come_and_go) {
     struct heap *mine[HEAPS_TESTED];
-    heap_configure(8, 0, MIB);
+    heap_configure(8, 0, MIB, false);
     for (int i = 0; i < HEAPS_TESTED; i++)
         mine[i] = heap_take();
     for (int step = 0; step < 40000; step++) {
@@ -267,7 +268,7 @@ static size_t bytes_in_use(void) {
 
 static void heap_idle_ones_keep_a_few_empty_slabs(void **state) {
     (void)state;
-    heap_configure(8, 2 * UNIT_SIZE, 0);
+    heap_configure(8, 2 * UNIT_SIZE, 0, false);
     struct heap *heap = heap_take();
     for (unsigned class = 0; class < 5; class ++)
         take_block(heap, class);
@@ -347,7 +348,7 @@ static void run_of_frees(struct heap *heap, unsigned class, unsigned count) {
 
 static void heap_long_runs_of_frees_are_put_by(void **state) {
     (void)state;
-    heap_configure(8, 0, 8 * MIB);
+    heap_configure(8, 0, 8 * MIB, false);
     struct heap *heap = heap_take();
     run_of_frees(heap, 3, 1000);
     walk();
@@ -367,7 +368,7 @@ static void heap_what_is_put_by_is_bounded(void **state) {
     (void)state;
     static const unsigned packs[] = {256 * KIB / (16 * KIB), 256 * KIB / (PACK_BLOCKS * 640)};
     static const unsigned classes[] = {3, 25}; /* bounded by number, by bytes */
-    heap_configure(8, 0, 256 * KIB);
+    heap_configure(8, 0, 256 * KIB, false);
     struct heap *heap = heap_take();
     assert_int_equal(sizeclass_table[25].size, 640);
     for (unsigned i = 0; i < 2; i++) {
@@ -383,7 +384,7 @@ static void heap_what_is_put_by_is_bounded(void **state) {
         walk();
     }
     heap_retire(heap);
-    heap_configure(8, 0, 0);
+    heap_configure(8, 0, 0, false);
     heap = heap_take();
     run_of_frees(heap, 3, 1000);
     assert_int_equal(heap->packs.count, 0);
@@ -396,9 +397,44 @@ static void four_runs_of_frees(struct heap *heap, unsigned count) {
         run_of_frees(heap, class, count);
 }
 
+static unsigned populated; /* pieces of advice that brought a slab's pages */
+
+static void note_populated(void *start, size_t bytes) {
+    unsigned char in_memory = 0;
+    assert_int_equal(mincore(start, 1, &in_memory), 0);
+    assert_int_equal(in_memory & 1, 0); /* nothing was there before */
+    assert_in_range(bytes, UNIT_SIZE, 4 * UNIT_SIZE);
+    populated++;
+}
+
+/* Takes `count` blocks of `class` where nothing is in memory; returns how often pages were asked for. */
+static unsigned populated_by(unsigned class, unsigned count, bool populate) {
+    struct heap *heap = heap_take();
+    heap_configure(8, 0, 0, populate);
+    superslab_purge(0, UINT_MAX);
+    kernel.before_advise = note_populated;
+    populated = 0;
+    for (unsigned i = 0; i < count; i++)
+        take_block(heap, class);
+    kernel.before_advise = NULL;
+    give_all(heap);
+    heap_retire(heap);
+    return populated;
+}
+
+static void heap_gets_the_pages_of_slabs_that_will_be_filled(void **state) {
+    (void)state;
+    unsigned class = sizeclass_of(1024);
+    unsigned slabs = (LIVE - 1) / sizeclass_table[class].blocks;
+    assert_in_range(populated_by(class, LIVE - 1, true), slabs - 256 * KIB / UNIT_SIZE - 1, slabs);
+    assert_int_equal(populated_by(class, 250, true), 0);                  /* too little for that */
+    assert_int_equal(populated_by(sizeclass_of(16 * KIB), 100, true), 0); /* blocks that may stay untouched */
+    assert_int_equal(populated_by(class, LIVE - 1, false), 0);
+}
+
 static void heap_that_grows_gives_up_what_it_put_by(void **state) {
     (void)state;
-    heap_configure(8, 0, 8 * MIB);
+    heap_configure(8, 0, 8 * MIB, false);
     struct heap *heap = heap_take();
     four_runs_of_frees(heap, 1000);
     assert_true(heap->packs.count > 100);
@@ -413,7 +449,7 @@ static void heap_that_grows_gives_up_what_it_put_by(void **state) {
 
 static void heap_packs_that_rest_are_given_up(void **state) {
     (void)state;
-    heap_configure(8, 0, 8 * MIB);
+    heap_configure(8, 0, 8 * MIB, false);
     struct heap *heap = heap_take();
     run_of_frees(heap, 3, 900);
     unsigned packs = heap->packs.count;
@@ -439,7 +475,7 @@ static void heap_first_refill_is_prewarm_then_doubles(void **state) {
     (void)state;
     static const unsigned prewarms[] = {0, 1, 8, 31};
     for (size_t i = 0; i < ARRAY_LENGTH(prewarms); i++) {
-        heap_configure(prewarms[i], 0, 0);
+        heap_configure(prewarms[i], 0, 0, false);
         struct heap *heap = heap_take();
         unsigned want = prewarms[i] ? prewarms[i] : 1;
         for (int round = 0; round < 7; round++) {
@@ -683,6 +719,7 @@ int main(void) {
         cmocka_unit_test_setup(heap_first_refill_is_prewarm_then_doubles, setup),
         cmocka_unit_test_setup(heap_long_runs_of_frees_are_put_by, setup),
         cmocka_unit_test_setup(heap_what_is_put_by_is_bounded, setup),
+        cmocka_unit_test_setup(heap_gets_the_pages_of_slabs_that_will_be_filled, setup),
         cmocka_unit_test_setup(heap_that_grows_gives_up_what_it_put_by, setup),
         cmocka_unit_test_setup(heap_packs_that_rest_are_given_up, setup),
         cmocka_unit_test_setup(heap_that_swings_around_an_edge_pays_nothing, setup),

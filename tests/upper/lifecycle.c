@@ -128,7 +128,8 @@ void heap_retire(struct heap *heap) {
     fake.retired++;
 }
 
-void heap_configure(unsigned prewarm, size_t warm, size_t packs) {
+void heap_configure(unsigned prewarm, size_t warm, size_t packs, bool populate) {
+    assert_int_equal(populate, options.populate);
     assert_int_equal(packs, options.keep_free / 2);
     assert_int_equal(prewarm, 5);
     assert_int_equal(warm, options.keep_free / 16);
