@@ -1,26 +1,46 @@
 #include "remote.h"
 
-enum { PARCELS = 32 }; /* words that a sender keeps open */
+#include <string.h>
 
-/* Sets bits of one word for the owner to collect. Returns those of them that were free already. */
-static uint64_t remote_free_word(struct slab *slab, unsigned word, uint64_t bits) {
-    /* A live block's own bit is 0 from before it was handed out: seeing 1 is proof, not a race. */
-    uint64_t refused = __atomic_load_n(&slab->bits[word], __ATOMIC_RELAXED) & bits;
-    if (UNLIKELY((bits &= ~refused) == 0))
-        return refused;
+enum {
+    PARCELS = 64,         /* words of bits that a sender keeps open */
+    PLACES = 2 * PARCELS, /* of the table that finds them */
+    PLACES_LOG2 = 7
+};
+
+static void remote_deliver_class(struct slab *slab, unsigned class) {
+    struct inbox *inbox = __atomic_load_n(&slab->owner, __ATOMIC_ACQUIRE); /* pairs with slab_change_owner */
+    struct slab **place = &inbox->head[class], *head = __atomic_load_n(place, __ATOMIC_RELAXED);
+    do
+        __atomic_store_n(&slab->inbox_next, head, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(place, &head, slab, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+    /* The release above publishes inbox_next; pairs with remote_take. The slab is not ours from here on. */
+}
+
+void remote_deliver(struct slab *slab) {
+    remote_deliver_class(slab, slab->class);
+}
+
+/* Sets bits of one word for the owner to collect. Returns those of them that were set already. Touches no line that the
+ * owner writes, until it collects. */
+static uint64_t remote_set_bits(struct slab *slab, unsigned class, unsigned word, uint64_t bits) {
     /* Release: what was written to the blocks comes before their reuse; pairs with remote_collect. */
-    uint64_t old = __atomic_fetch_or(slab_remote_word(slab, slab->class, word), bits, __ATOMIC_ACQ_REL);
+    uint64_t old = __atomic_fetch_or(slab_remote_word(slab, class, word), bits, __ATOMIC_ACQ_REL);
     /* Release: the bits are set before the summary says so; pairs with remote_collect's exchange. */
     if (old == 0 && __atomic_fetch_or(&slab->remote_summary, 1ULL << word, __ATOMIC_ACQ_REL) == 0)
-        remote_deliver(slab);
-    return refused | (old & bits);
+        remote_deliver_class(slab, class);
+    return old & bits;
 }
 
 enum slab_verdict remote_free(struct slab *slab, const void *block) {
     uint32_t number = slab_block_number(slab, block);
     if (UNLIKELY(number == SLAB_NO_BLOCK))
         return SLAB_INSIDE;
-    return remote_free_word(slab, number / 64, 1ULL << number % 64) ? SLAB_DOUBLE_FREE : SLAB_OK;
+    /* A live block's own bit is 0 from before it was handed out: seeing 1 is proof, not a race. */
+    uint64_t bit = 1ULL << number % 64, own = __atomic_load_n(&slab->bits[number / 64], __ATOMIC_RELAXED);
+    if (UNLIKELY(own & bit))
+        return SLAB_DOUBLE_FREE;
+    return remote_set_bits(slab, slab->class, number / 64, bit) ? SLAB_DOUBLE_FREE : SLAB_OK;
 }
 
 static void remote_report_refused(const struct slab *slab, unsigned word, uint64_t refused) {
@@ -28,73 +48,149 @@ static void remote_report_refused(const struct slab *slab, unsigned word, uint64
     misuse_report(MISUSE_DOUBLE_FREE, slab->start + number * sizeclass_table[slab->class].size);
 }
 
-/* Blocks of one word of one slab that are about to be sent. */
+void remote_unclaim(const struct slab_claim *claim) {
+    for (unsigned word = claim->first / 64; word <= (claim->first + claim->count - 1) / 64; word++)
+        remote_set_bits(claim->slab, claim->slab->class, word, slab_claimed_bits(claim, word));
+}
+
+/* ---- what is sent together ---- */
+
+/* Blocks of one word of one slab. */
 struct parcel {
-    struct slab *slab;
+    uint64_t key; /* start of the slab, class, word */
     uint64_t bits;
-    unsigned word;
+    struct slab *slab;
 };
 
-static void remote_send_parcel(const struct parcel *parcel) {
-    uint64_t refused = remote_free_word(parcel->slab, parcel->word, parcel->bits);
-    if (UNLIKELY(refused))
-        remote_report_refused(parcel->slab, parcel->word, refused);
+/* Those that are open, and a table that is at most half full: a key is looked for at its place and behind. */
+struct parcels {
+    uint8_t place[PLACES]; /* which parcel, from 1 on; 0: none */
+    unsigned count;
+    struct parcel parcel[PARCELS];
+};
+
+static uint64_t parcel_key(uint64_t start, unsigned class, uint64_t word) {
+    return start | (uint64_t) class << 8 | word;
 }
 
-/* Adds to the parcel for that word; what stands in its place goes first. */
-static void remote_pack(struct parcel *parcels, const struct parcel *more) {
-    size_t place = ((uintptr_t)more->slab / CACHE_LINE ^ more->word * 5) % PARCELS;
-    struct parcel *parcel = &parcels[place];
-    if (parcel->slab == more->slab && parcel->word == more->word && !(parcel->bits & more->bits)) {
-        parcel->bits |= more->bits;
-        return;
+static unsigned parcel_class(const struct parcel *parcel) {
+    return parcel->key >> 8 & 0xff;
+}
+
+static unsigned parcel_word(const struct parcel *parcel) {
+    return parcel->key & 0xff;
+}
+
+static size_t parcel_place(uint64_t key) {
+    return key * 0x9e3779b97f4a7c15 >> (64 - PLACES_LOG2); /* by Fibonacci's hashing (Knuth 1973) */
+}
+
+static void remote_send_parcels(struct parcels *parcels) {
+    for (struct parcel *parcel = parcels->parcel, *end = parcel + parcels->count; parcel < end; parcel++) {
+        unsigned word = parcel_word(parcel);
+        uint64_t refused = remote_set_bits(parcel->slab, parcel_class(parcel), word, parcel->bits);
+        if (UNLIKELY(refused))
+            remote_report_refused(parcel->slab, word, refused);
     }
-    if (parcel->slab)
-        remote_send_parcel(parcel);
-    *parcel = *more;
+    memset(parcels->place, 0, sizeof parcels->place);
+    parcels->count = 0;
 }
 
-/* The slab of a block that was freed; NULL when it was freed twice, and its slab went home meanwhile. */
-static struct slab *remote_slab_of(const void *block) {
-    return pagemap_kind(pagemap_tag(block)) < SIZECLASS_COUNT ? pagemap_record(block) : NULL;
+/* A parcel for a key that has none yet; when there are too many, all of them go first. */
+static struct parcel *remote_open(struct parcels *parcels, uint64_t key, struct slab *slab) {
+    if (parcels->count == PARCELS)
+        remote_send_parcels(parcels);
+    size_t place = parcel_place(key);
+    while (parcels->place[place])
+        place = (place + 1) % PLACES;
+    struct parcel *parcel = &parcels->parcel[parcels->count++];
+    parcels->place[place] = (uint8_t)parcels->count;
+    *parcel = (struct parcel){.key = key, .slab = slab};
+    return parcel;
+}
+
+/* The parcel for a block with that key; NULL when its slab went home meanwhile. */
+static ALWAYS_INLINE struct parcel *remote_parcel(struct parcels *parcels, uint64_t key, const void *block) {
+    for (size_t place = parcel_place(key); parcels->place[place]; place = (place + 1) % PLACES) {
+        struct parcel *parcel = &parcels->parcel[parcels->place[place] - 1];
+        if (parcel->key == key)
+            return parcel;
+    }
+    struct slab *slab = pagemap_record(block);
+    return slab ? remote_open(parcels, key, slab) : NULL;
+}
+
+/* Where a block lies. */
+struct located {
+    const struct sizeclass *geometry;
+    uint64_t start, blocks; /* of its slab */
+    uint64_t number;
+    unsigned class;
+};
+
+/* False when no block of a slab starts there, and *why then says why. The record of a slab of one unit is not read: its
+ * owner writes that line all the time. */
+static ALWAYS_INLINE bool remote_locate(const void *block, struct located *at, enum misuse *why) {
+    at->class = pagemap_kind(pagemap_tag(block));
+    *why = MISUSE_DOUBLE_FREE; /* its slab went home meanwhile */
+    if (UNLIKELY(at->class >= SIZECLASS_COUNT))
+        return false;
+    at->geometry = &sizeclass_table[at->class];
+    at->start = align_down((uintptr_t)block, UNIT_SIZE);
+    at->blocks = at->geometry->blocks;
+    if (UNLIKELY(at->geometry->units > 1)) {
+        const struct slab *slab = pagemap_record(block);
+        if (!slab)
+            return false;
+        at->start = (uintptr_t)slab->start;
+        at->blocks = slab->blocks;
+    }
+    *why = MISUSE_INSIDE;
+    return LIKELY(sizeclass_divide((uintptr_t)block - at->start, at->geometry->inverse, &at->number) &&
+                  at->number < at->blocks);
+}
+
+/* Packs the blocks at the head of blocks[] that lie in one word. Returns how many: 0 when the first may not be freed,
+ * and *why says why. */
+static ALWAYS_INLINE unsigned remote_pack(struct parcels *parcels, void *const *blocks, unsigned count,
+                                          enum misuse *why) {
+    struct located at;
+    if (UNLIKELY(!remote_locate(blocks[0], &at, why)))
+        return 0;
+    *why = MISUSE_DOUBLE_FREE;
+    uint64_t word = at.number / 64, key = parcel_key(at.start, at.class, word);
+    struct parcel *parcel = remote_parcel(parcels, key, blocks[0]);
+    if (UNLIKELY(!parcel))
+        return 0;
+    uint64_t bits = parcel->bits, number = at.number;
+    unsigned done = 0;
+    bool same = true; /* word, that is */
+    while (same && !bits_set(&bits, number) && ++done < count) {
+        if (pagemap_unit(blocks[done]) != pagemap_unit(blocks[0]))
+            break;
+        same = sizeclass_divide((uintptr_t)blocks[done] - at.start, at.geometry->inverse, &number) &&
+               number / 64 == word && number < at.blocks;
+    }
+    parcel->bits = bits;
+    return done;
 }
 
 void remote_send(struct outbox *outbox) {
-    struct parcel parcels[PARCELS] = {0}, next;
-    size_t count = outbox->count;
+    struct parcels parcels;
+    unsigned count = (unsigned)outbox->count, packed;
     ASSERT(P4, count <= OUTBOX_BLOCKS);
-    for (size_t done = 0, gathered; done < count; done += gathered) {
-        void **blocks = &outbox->blocks[done];
-        next.slab = remote_slab_of(*blocks);
-        gathered = next.slab
-                       ? slab_gather_word(next.slab, blocks, (unsigned)(count - done), &next.word, &next.bits)
-                       : 0;
-        if (LIKELY(gathered > 0)) {
-            remote_pack(parcels, &next);
-        } else {
-            misuse_report(next.slab ? MISUSE_INSIDE : MISUSE_DOUBLE_FREE,
-                          *blocks); /* its slab went home meanwhile */
-            gathered = 1;
+    memset(parcels.place, 0, sizeof parcels.place);
+    parcels.count = 0;
+    for (void *const *blocks = outbox->blocks; count > 0; count -= packed, blocks += packed) {
+        enum misuse why;
+        packed = remote_pack(&parcels, blocks, count, &why);
+        if (UNLIKELY(packed == 0)) {
+            misuse_report(why, *blocks);
+            packed = 1;
         }
     }
     outbox->count = outbox->bytes = 0;
-    for (const struct parcel *parcel = parcels; parcel < parcels + PARCELS; parcel++)
-        if (parcel->slab)
-            remote_send_parcel(parcel);
-}
-
-void remote_unclaim(const struct slab_claim *claim) {
-    for (unsigned word = claim->first / 64; word <= (claim->first + claim->count - 1) / 64; word++)
-        remote_free_word(claim->slab, word, slab_claimed_bits(claim, word));
-}
-
-void remote_deliver(struct slab *slab) {
-    struct inbox *inbox = __atomic_load_n(&slab->owner, __ATOMIC_ACQUIRE); /* pairs with slab_change_owner */
-    struct slab **place = &inbox->head[slab->class], *head = __atomic_load_n(place, __ATOMIC_RELAXED);
-    do
-        __atomic_store_n(&slab->inbox_next, head, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n(place, &head, slab, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
-    /* The release above publishes inbox_next; pairs with remote_take. The slab is not ours from here on. */
+    remote_send_parcels(&parcels);
 }
 
 struct slab *remote_take(struct inbox *inbox, unsigned class) {

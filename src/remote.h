@@ -17,6 +17,7 @@
  * P2  every bit that was set is collected, and only once
  * P3  no block is touched, and nobody waits
  * P4  an outbox holds at most OUTBOX_BLOCKS blocks and OUTBOX_BYTES, and one block more
+ * P5  for a slab of one unit, sending reads and writes only what the owner leaves alone until it collects
  *
  * A slab may change its owner while it is on the way: whoever finds it in the wrong inbox delivers it again.
  * Heaps and slab records are never unmapped, so a late reader is never lost. A block in an outbox is in use as far as

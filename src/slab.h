@@ -112,28 +112,6 @@ static inline uint32_t slab_block_number(const struct slab *slab, const void *bl
     return LIKELY(starts && number < slab->blocks) ? (uint32_t)number : SLAB_NO_BLOCK;
 }
 
-/* Gathers the blocks at the head of blocks[] that lie in one word of free bits; *bits says which. Returns how many: 0
- * when no block of this slab starts at blocks[0]. Changes nothing. Any thread. */
-static ALWAYS_INLINE unsigned slab_gather_word(const struct slab *slab, void *const *blocks, unsigned count,
-                                               unsigned *word, uint64_t *bits) {
-    uint64_t start = (uintptr_t)slab->start, inverse = slab->inverse, number;
-    bool starts = sizeclass_divide((uintptr_t)blocks[0] - start, inverse, &number);
-    if (UNLIKELY(!starts || number >= slab->blocks))
-        return 0;
-    uint64_t here = number / 64, gathered = 1ULL << number % 64;
-    uint64_t first = here * 64, left = slab->blocks - first, most = left < 64 ? left : 64; /* in the word */
-    unsigned done = 1;
-    for (; done < count; done++) {
-        starts = sizeclass_divide((uintptr_t)blocks[done] - start, inverse, &number);
-        if (!starts || number - first >= most || (gathered >> number % 64 & 1))
-            break;
-        gathered |= 1ULL << number % 64;
-    }
-    *word = (unsigned)here;
-    *bits = gathered;
-    return done;
-}
-
 /* Why a block of the slab's addresses could not be pushed. */
 enum slab_verdict slab_why_not(const struct slab *slab, const void *block);
 

@@ -19,11 +19,11 @@ ROOTS = (
 FIELDS = (
     "sizeclass sizeclass.size sizeclass.words pagemap_chunk pagemap_leaf pagemap_leaf.record "
     "pagemap_leaf.units superslab superslab.start superslab.units superslab.free superslab.dirty "
-    "superslab.stale slab slab.start slab.units slab.blocks slab.carved slab.class large large.start "
-    "large.bytes large.extent large.next outbox outbox.count outbox.blocks magazine.words heap heap.top "
-    "heap.idle heap.outbox heap.next heap.class heap_class heap_class.array heap_class.spare "
-    "heap_class.spare_count heap_class.sentinel heap.packs packs.of pack_stack pack_stack.newest "
-    "pack pack.next pack.count"
+    "superslab.stale slab slab.start slab.units slab.blocks slab.carved slab.class slab.remote large "
+    "large.start large.bytes large.extent large.next outbox outbox.count outbox.blocks "
+    "magazine.words heap heap.top heap.idle heap.outbox heap.next heap.class heap_class "
+    "heap_class.array heap_class.spare heap_class.spare_count heap_class.sentinel heap.packs "
+    "packs.of pack_stack pack_stack.newest pack pack.next pack.count"
 ).split()
 
 
@@ -64,6 +64,10 @@ class Layout:
     def value(self, name: str) -> int:
         """The offset of a field; the size of a record (`slab`); a number of a room."""
         return self._fields[name][0]
+
+    def length(self, name: str) -> int:
+        """How long a field is."""
+        return self._fields[name][1]
 
     def number(self, record: bytes, name: str) -> int:
         """The unsigned number in the field `name` of a record's bytes."""

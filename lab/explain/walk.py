@@ -20,11 +20,17 @@ from lab.explain.residency import Residency
 WORD = 8
 UNIT_SHIFT = 16
 UNIT = 1 << UNIT_SHIFT
+LINE = 64
 SUPERSLAB_UNITS = 64
 RUN, MAPPING = 0x80, 0x82  # kinds of pagemap.h beside the size classes
 MOST_UNITS = 4  # of a slab
 PACKS_MOST = 512  # of a class, and more
 MOST_RECORDS, MOST_CHUNK = 1 << 24, 1 << 30
+
+
+def _lines(count: int) -> int:
+    """So many bytes, to the end of the cache line."""
+    return -(-count // LINE) * LINE
 
 
 @dataclass(frozen=True)
@@ -212,12 +218,16 @@ class Walk:
         geometry = self.heap.classes[number]
         if address == 0 or self.memory.number(address + self.layout.value("slab.start")) != start:
             return
-        record = self._record(address, "slab", 2 * WORD * geometry.words)
+        near = min(WORD * geometry.words, self.layout.length("slab.remote"))
+        own, far = _lines(WORD * geometry.words), WORD * geometry.words - near
+        record = self._record(address, "slab", own + _lines(far))
         units, blocks, carved = (self.layout.number(record, f"slab.{name}") for name in ("units", "blocks", "carved"))
         fits = carved <= blocks and blocks * geometry.size <= units * UNIT and blocks <= 64 * geometry.words
         if self.layout.number(record, "slab.class") != number or not 0 < units <= MOST_UNITS or not fits:
             raise TornError("not a slab of the class")
-        self.heap.slabs[number][start] = Slab(start, units, blocks, carved, record[self.layout.value("slab") :])
+        size, remote = self.layout.value("slab"), self.layout.value("slab.remote")
+        bits = record[size : size + near + far] + record[remote : remote + near] + record[size + own : size + own + far]
+        self.heap.slabs[number][start] = Slab(start, units, blocks, carved, bits)
 
     def _large(self, address: int) -> Large:
         record = self._record(address, "large")

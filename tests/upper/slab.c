@@ -416,61 +416,6 @@ static void slab_run_ends_say_why(void **state) {
     finish(slab);
 }
 
-/* What slab_gather_word should find, by division. */
-static unsigned expected_gather(const struct slab *slab, void *const *blocks, unsigned count, unsigned *word,
-                                uint64_t *bits) {
-    unsigned done = 0;
-    for (*bits = 0; done < count; done++) {
-        uint32_t number = slab_block_number(slab, blocks[done]);
-        if (number == SLAB_NO_BLOCK || (done > 0 && number / 64 != *word) || (*bits >> number % 64 & 1))
-            break;
-        *word = number / 64;
-        *bits |= 1ULL << number % 64;
-    }
-    return done;
-}
-
-static void slab_gathers_one_word(void **state) {
-    (void)state;
-    void *blocks[100];
-    uint64_t seed = 3;
-    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
-        struct slab *slab = new_full_slab(class);
-        for (int round = 0; round < 300; round++) {
-            unsigned near = random_below(&seed, slab->blocks) & ~63u, count = 1 + random_below(&seed, 100);
-            for (unsigned i = 0; i < count; i++)
-                blocks[i] = random_address(&seed, slab, (near + random_below(&seed, 64)) % slab->blocks);
-            unsigned word = 99, expected_word = 99;
-            uint64_t bits = 0, expected_bits;
-            unsigned expected = expected_gather(slab, blocks, count, &expected_word, &expected_bits);
-            assert_int_equal(slab_gather_word(slab, blocks, count, &word, &bits), expected);
-            assert_int_equal(word, expected_word);
-            assert_int_equal(bits, expected_bits);
-        }
-        assert_int_equal(slab->free, 0);
-        put_back(slab);
-    }
-    assert_int_equal(arena.in_use, 0);
-}
-
-/* The word's numbers go on behind a slab of few blocks, where the next slab lies. */
-static void slab_gathers_nothing_behind_its_last_block(void **state) {
-    (void)state;
-    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
-        struct slab *slab = new_full_slab(class);
-        unsigned last = slab->blocks - 1u, word;
-        uint64_t bits;
-        void *blocks[] = {block_of(slab, last), block_of(slab, last + 1), block_of(slab, last + 40)};
-        assert_int_equal(slab_gather_word(slab, blocks, 3, &word, &bits), 1);
-        assert_int_equal(bits, 1ULL << last % 64);
-        void *below[] = {block_of(slab, 0), slab->start - sizeclass_table[class].size};
-        assert_int_equal(slab_gather_word(slab, below, 2, &word, &bits), 1);
-        assert_int_equal(slab_gather_word(slab, &blocks[1], 2, &word, &bits), 0);
-        assert_int_equal(slab_gather_word(slab, &below[1], 1, &word, &bits), 0);
-        put_back(slab);
-    }
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(slab_P1_P2_random_programs, kernel_reset),
@@ -485,8 +430,6 @@ int main(void) {
         cmocka_unit_test_setup(slab_pop_goes_on_in_the_next_word, kernel_reset),
         cmocka_unit_test_setup(slab_P3_P4_a_run_ends_where_it_must, kernel_reset),
         cmocka_unit_test_setup(slab_run_ends_say_why, kernel_reset),
-        cmocka_unit_test_setup(slab_gathers_one_word, kernel_reset),
-        cmocka_unit_test_setup(slab_gathers_nothing_behind_its_last_block, kernel_reset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
