@@ -34,10 +34,11 @@ COUNTED = {
 TITLES = ["allocator", "D1 with the loop", "D1 net", "LL with the loop", "LL net"]
 
 
-def power_of_two_sets(size, ways, line):
-    """The geometry valgrind can simulate that is nearest from below: a power of two of sets. As `bytes,ways,line`."""
-    sets = size // (ways * line)
-    return f"{(1 << (sets.bit_length() - 1)) * ways * line},{ways},{line}"
+def simulated(size, ways, line):
+    """The cache as `bytes,ways,line`, with a power of two of sets, as valgrind wants it: of nearly its size, more ways."""
+    sets = 1 << ((size // (ways * line)).bit_length() - 1)
+    ways = size // (sets * line)
+    return f"{sets * ways * line},{ways},{line}"
 
 
 def described(directory):
@@ -50,9 +51,9 @@ def described(directory):
         level, size, ways, line = (int(figure.removesuffix("K")) for figure in figures)
     except (OSError, ValueError):
         return None
-    if kind == "Instruction" or min(size, ways, line) < 1:
+    if kind == "Instruction" or min(size, ways, line) < 1 or size * 1024 < ways * line:
         return None
-    return level, power_of_two_sets(size * 1024, ways, line)
+    return level, simulated(size * 1024, ways, line)
 
 
 def machine_caches(root=CPU_CACHES):

@@ -35,8 +35,8 @@ class Parts(unittest.TestCase):
             self.assertIsNone(cache_misses.parsed(WORDS.replace(name, "other")))
 
     def test_a_power_of_two_of_sets(self):
-        self.assertEqual(cache_misses.power_of_two_sets(49152, 12, 64), "49152,12,64")
-        self.assertEqual(cache_misses.power_of_two_sets(110100480, 15, 64), "62914560,15,64")
+        self.assertEqual(cache_misses.simulated(49152, 12, 64), "49152,12,64")
+        self.assertEqual(cache_misses.simulated(110100480, 15, 64), "109051904,26,64")
 
     def test_the_first_data_cache_and_the_last(self):
         with tempfile.TemporaryDirectory() as root:
