@@ -37,8 +37,7 @@ COLD static void *alloc_first(size_t size, unsigned class) {
     return lifecycle_forced() ? next_malloc(size) : alloc_borrowed(class);
 }
 
-NOINLINE void *alloc_miss(size_t size, unsigned class) {
-    struct heap *heap = heap_current;
+NOINLINE void *alloc_miss(size_t size, unsigned class, struct heap *heap) {
     if (UNLIKELY(heap == &heap_none))
         return alloc_first(size, class);
     void *block = heap_refill(heap, class);
@@ -50,6 +49,7 @@ NOINLINE void *alloc_miss(size_t size, unsigned class) {
     }
     alloc_count_malloc(heap, class);
     purge_after_take();
+    janitor_after_take(__builtin_return_address(0));
     return block;
 }
 
@@ -63,15 +63,15 @@ static void *alloc_large_aligned(size_t size, size_t alignment, bool *zeroed) {
     }
     if (!block)
         return alloc_fail();
-    if (heap_current != &heap_none)
-        heap_current->larges++;
+    if (heap_own)
+        heap_own->larges++;
     purge_after_take();
     return block;
 }
 
 /* Large blocks need no heap; but the options are read before the first of them. */
 static bool alloc_is_forced(void) {
-    if (UNLIKELY(heap_current == &heap_none))
+    if (UNLIKELY(!heap_own))
         lifecycle_attach();
     return lifecycle_forced();
 }
@@ -127,7 +127,7 @@ static COLD struct heap *alloc_heap_of_freer(void) {
 }
 
 static void alloc_free_small(uint32_t tag, void *block, const void *caller) {
-    struct heap *heap = heap_current;
+    struct heap *heap = heap_mine();
     unsigned class = pagemap_kind(tag);
     if ((tag ^ heap->tag) < SIZECLASS_COUNT) {
         alloc_free_local(heap, class, block, caller);
@@ -153,8 +153,8 @@ static void alloc_free_large(struct large *large, void *block, const void *calle
         misuse_report(MISUSE_INSIDE, block);
         return;
     }
-    if (heap_current != &heap_none)
-        heap_current->large_frees++;
+    if (heap_own)
+        heap_own->large_frees++;
     large_delete(large);
     janitor_after_free(caller);
 }
@@ -180,8 +180,7 @@ NOINLINE void alloc_free_slow(void *block) {
 
 /* What is not the heap's own small block; `mixed` is its tag with the heap's own mixed in. First of all a block of
  * another heap, which goes to the outbox. */
-NOINLINE void alloc_free_other(void *block, unsigned mixed) {
-    struct heap *heap = heap_current;
+NOINLINE void alloc_free_other(void *block, unsigned mixed, struct heap *heap) {
     uint32_t tag = mixed ^ heap->tag;
     unsigned class = pagemap_kind(tag);
     if (LIKELY(heap->outbox && pagemap_owner(tag) != 0 && class < SIZECLASS_COUNT)) {
@@ -213,7 +212,7 @@ void *alloc_calloc(size_t count, size_t size) {
 
 void *alloc_aligned(size_t alignment, size_t size) {
     unsigned class = sizeclass_aligned(size, alignment);
-    if (LIKELY(class < SIZECLASS_COUNT && heap_current != &heap_none))
+    if (LIKELY(class < SIZECLASS_COUNT && heap_own))
         return alloc_class(size, class);
     bool zeroed;
     if (alloc_is_forced())

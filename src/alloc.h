@@ -16,11 +16,11 @@
 
 #include "heap.h"
 
-/* The paths off the hit. */
-void *alloc_miss(size_t size, unsigned class);
+/* The paths off the hit; `heap` is what the hit has loaded. */
+void *alloc_miss(size_t size, unsigned class, struct heap *heap);
 void *alloc_large(size_t size);
 void alloc_free_slow(void *block);
-void alloc_free_other(void *block, unsigned mixed);
+void alloc_free_other(void *block, unsigned mixed, struct heap *heap);
 
 /* What the box `tax` adds to a call: about 3 % of the mixed workload, measured by lab/controls.py. */
 static ALWAYS_INLINE void alloc_pay_tax(void) {
@@ -30,11 +30,11 @@ static ALWAYS_INLINE void alloc_pay_tax(void) {
 static ALWAYS_INLINE void *alloc_class(size_t size, unsigned class) {
     if (has(tax))
         alloc_pay_tax();
-    struct heap *heap = heap_current;
+    struct heap *heap = heap_load();
     unsigned char *top = heap->top[class];
     void *block = *(void **)top;
     if (UNLIKELY(block == NULL))
-        return alloc_miss(size, class);
+        return alloc_miss(size, class, heap);
     heap->top[class] = top - sizeof(void *);
     if (has(counters))
         heap->mallocs[class]++;
@@ -55,10 +55,10 @@ static ALWAYS_INLINE void alloc_free(void *block) {
         alloc_free_slow(block);
         return;
     }
-    struct heap *heap = heap_current;
+    struct heap *heap = heap_load();
     unsigned class = pagemap_tag_in_window(unit) ^ heap->tag;
     if (UNLIKELY(class >= SIZECLASS_COUNT)) {
-        alloc_free_other(block, class);
+        alloc_free_other(block, class, heap);
         return;
     }
     unsigned char *top = heap->top[class];

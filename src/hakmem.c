@@ -3,10 +3,12 @@
 
 #include "os_linux.c"
 #include "os_place.c"
+#include "os_thread.c"
 
 #include "lock.c"
 #include "log.c"
 #include "pages_linux.c"
+#include "reach.c"
 #include "visit.c"
 
 #include "metadata.c"
@@ -28,6 +30,7 @@
 
 #include "heap.c"
 #include "heap_packs.c"
+#include "heap_reach.c"
 #include "heap_slabs.c"
 #include "heap_tidy.c"
 

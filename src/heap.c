@@ -39,6 +39,7 @@ static struct {
     struct lock lock;
     struct heap *all, *idle;
     uint32_t count, idle_count, prewarm;
+    uint32_t threads;    /* that can be reached; relaxed: a hint */
     uint32_t warm_units; /* of empty slabs, that an idle heap may keep */
     bool populate;
 } heaps = {.lock = LOCK_INITIAL(8), .prewarm = 8};
@@ -480,7 +481,7 @@ enum slab_verdict heap_put_verified(struct heap *heap, struct slab *slab, const 
 
 /* ---- heaps come and go ---- */
 
-static void heap_drain_class(struct heap *heap, unsigned class) {
+void heap_drain_class(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
     if (!mine->array)
         return;
@@ -576,6 +577,14 @@ unsigned heap_in_use(void) {
     unsigned count = __atomic_load_n(&heaps.count, __ATOMIC_RELAXED),
              idle = __atomic_load_n(&heaps.idle_count, __ATOMIC_RELAXED); /* a hint */
     return count > idle ? count - idle : 1;
+}
+
+void heap_count_threads(int more) {
+    __atomic_fetch_add(&heaps.threads, (uint32_t)more, __ATOMIC_RELAXED);
+}
+
+bool heap_can_reach(void) {
+    return __atomic_load_n(&heaps.threads, __ATOMIC_RELAXED) > 1 && reach_possible();
 }
 
 struct heap *heap_after(const struct heap *heap) {

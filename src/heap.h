@@ -15,9 +15,11 @@
  * P1  a magazine's sentinel is NULL, and all words from it to the top are blocks of its class
  * P2  a slab is in the bin of its fill, exactly if it has free bits
  * P3  only the heap's thread works on its magazines, and on its slabs only inside `visit`; for an idle heap whoever
- *     holds the heaps' lock stands in for the thread
+ *     holds the heaps' lock stands in for the thread, and for a thread that sleeps a visitor does (heap_reach)
  * P4  a heap that nobody uses has no block in a magazine or a spare
  * P5  heaps are never unmapped: a slab's owner can always be reached
+ * P6  a call works on magazines and outbox only by a heap that it loaded from heap_current itself (heap_load, heap_mine);
+ *     only a visitor inside `visit` lets the word of a thread that has a heap stand for none, and puts it back before it goes
  *
  * refill touches at most one magazine's worth of slab records, flush two; collecting moves a bounded number of words.
  */
@@ -25,6 +27,7 @@
 #define HAKMEM_HEAP_H
 
 #include "pack.h"
+#include "reach.h"
 #include "remote.h"
 #include "visit.h"
 
@@ -66,13 +69,43 @@ struct heap {
     struct heap *next_idle, *next;
     struct heap_class class[SIZECLASS_COUNT];
     struct inbox inbox;
+    struct reach_thread
+        thread;            /* whose heap it is, while it can be reached; this and the next inside `visit` */
+    struct heap **current; /* its heap_current; NULL: nobody's, or out of reach */
+    uint64_t glance;       /* a visitor's: what stood in the magazines at the last look */
+    bool out_of_reach;     /* with that the thread was found where it must not be disturbed */
 };
 
 /* Stands for "no heap yet": every class looks empty and full at once. Never written. */
 extern struct heap heap_none;
 
-/* The calling thread's heap; never NULL. One word of static TLS. */
+/* The calling thread's heap; never NULL. One word of static TLS. heap_none also while a visitor empties its magazines. */
 extern THREAD_LOCAL struct heap *heap_current;
+
+/* Relaxed: once a call, so that it works with the one or the other; pairs with reach_sleeper. */
+static ALWAYS_INLINE struct heap *heap_load(void) {
+    return __atomic_load_n(&heap_current, __ATOMIC_RELAXED);
+}
+
+/* The same for slow paths that work on slabs and counts only: no visitor writes it; NULL: none. */
+extern THREAD_LOCAL struct heap *heap_own;
+
+struct heap *heap_await_visitor(void);
+
+/* The calling thread's heap, waited for when a visitor is at it; heap_none. */
+static inline struct heap *heap_mine(void) {
+    struct heap *heap = heap_load();
+    return UNLIKELY(heap == &heap_none && heap_own) ? heap_await_visitor() : heap;
+}
+
+/* The calling thread has this heap from now on; from the second call on others can reach it; it has none any more. The
+ * second only where the last is sure to come before the thread's stack goes. */
+void heap_move_in(struct heap *heap);
+void heap_make_reachable(struct heap *heap);
+struct heap *heap_move_out(void);
+
+/* After fork: only the calling thread is left, under a new number. */
+void heap_in_child(void);
 
 /* A heap for a thread: an idle one, or new. NULL: no memory. */
 struct heap *heap_take(void);
@@ -110,14 +143,21 @@ void heap_drain(struct heap *heap);
 void heap_drain_idle(void);
 
 /* Works on the slabs of any heap, as a visitor: collects what others freed, lets empty slabs go, and gives the pages
- * of free blocks home that have been at rest since the last call (or, `now`, all of them). Magazines are out of its
- * reach. At most a bounded piece in one call. Adds the bytes that went home to *purged. Returns whether there is more to do, or may be when asked again later.
+ * of free blocks home that have been at rest since the last call (or, `now`, all of them). At most a bounded piece in one call. Adds the bytes that went home to *purged. Returns whether there is more to do, or may be when asked again later.
  * One thread at a time. */
 enum heap_tidied { HEAP_TIDY, HEAP_UNSETTLED, HEAP_MORE };
 enum heap_tidied heap_tidy(struct heap *heap, bool now, size_t *purged);
 
 /* How many heaps threads have now: a hint. */
 unsigned heap_in_use(void);
+
+/* True when threads can be reached, and there are several: a program that knows of one thread only is left alone. */
+bool heap_can_reach(void);
+
+/* Empties magazines and outbox of a heap whose thread sleeps, if nothing in them has changed since the last call (or,
+ * `now`, in any case). Under the lock of visitors; only while heap_can_reach. */
+enum heap_reached { HEAP_HOLDS_NOTHING, HEAP_HOLDS, HEAP_REACHED };
+enum heap_reached heap_reach(struct heap *heap, bool now);
 
 /* Every heap there ever was, newest first; NULL: the first one. */
 struct heap *heap_after(const struct heap *heap);
@@ -172,6 +212,12 @@ void heap_unpack(struct heap *heap, unsigned most);
 
 /* The same for those that were not needed since the last call (or, `now`, all). Bounded: false when there are more. */
 bool heap_unpack_rested(struct heap *heap, bool now);
+
+/* More (or fewer) threads can be reached. */
+void heap_count_threads(int more);
+
+/* Puts the blocks of a class's magazine and spare back into their slabs. */
+void heap_drain_class(struct heap *heap, unsigned class);
 
 /* Words of bits that one call collects, and those of one slab more. */
 enum { HEAP_COLLECT_WORDS = 256 };

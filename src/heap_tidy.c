@@ -96,14 +96,14 @@ bool heap_is_tidy(const struct heap *heap) {
 
 /* A thread that looks after its own heap is no visitor: it needs no barrier, which a filter may forbid. */
 static bool tidy_enter(struct heap *heap) {
-    if (heap != heap_current)
+    if (heap != heap_own)
         return visit_begin(&heap->visit);
     visit_enter(&heap->visit);
     return true;
 }
 
 static void tidy_leave(struct heap *heap) {
-    if (heap != heap_current)
+    if (heap != heap_own)
         visit_end(&heap->visit);
     else
         visit_leave(&heap->visit);

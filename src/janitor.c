@@ -16,6 +16,7 @@ enum { PATIENCE = 10 };         /* looks without a result */
 #define STACK_BYTES (256 * KIB) /* with room for the program's static thread-local storage */
 
 _Atomic bool janitor_awake;
+_Atomic size_t janitor_taken_most = JANITOR_NEVER;
 
 extern struct r_debug _r_debug WEAK;
 
@@ -73,6 +74,15 @@ static void janitor_listen(void) {
     atomic_exchange_explicit(&janitor_awake, false, memory_order_seq_cst);
 }
 
+/* From here on a thread that takes JANITOR_LEAST bytes more calls. Relaxed: a hint. */
+static void janitor_await_growth(void) {
+    size_t mapped = superslab_mapped_bytes(), free = superslab_free_bytes(),
+           taken = mapped > free ? mapped - free : 0;
+    bool never = janitor.delay_ns == 0 || !janitor.allowed;
+    atomic_store_explicit(&janitor_taken_most, never ? JANITOR_NEVER : taken + JANITOR_LEAST,
+                          memory_order_relaxed);
+}
+
 /* Looks until there is nothing left to do, or for a while nothing could be done: a heap that is at work all the time has
  * nothing at rest. */
 static void janitor_look_on(void) {
@@ -83,9 +93,10 @@ static void janitor_look_on(void) {
         looked = purge_look();
         if (limit_near())
             looked.bytes += purge_all();
-        if (looked.bytes > 0)
+        if (looked.bytes > 0 || looked.reached > 0)
             fruitless = 0;
     }
+    janitor_await_growth();
 }
 
 static void *janitor_run(void *nothing) {
@@ -153,7 +164,7 @@ static void janitor_stand_in(void) {
 }
 
 COLD void janitor_call(const void *caller) {
-    struct heap *heap = heap_current;
+    struct heap *heap = heap_load();
     uint64_t freed = heap == &heap_none ? 0 : heap->flushed - heap->flushed_before;
     if (janitor.delay_ns == 0 || freed + purge_waiting_bytes() < JANITOR_LEAST)
         return;
@@ -163,11 +174,18 @@ COLD void janitor_call(const void *caller) {
         janitor_stand_in();
 }
 
+COLD void janitor_call_taken(const void *caller) {
+    janitor_await_growth();
+    if (heap_can_reach() && !atomic_load_explicit(&janitor_awake, memory_order_relaxed))
+        janitor_wake(caller);
+}
+
 void janitor_configure(size_t delay_ms, bool thread) {
     janitor.delay_ns = (uint64_t)delay_ms * 1000000;
     janitor.allowed = thread;
     janitor.libc = janitor_text_at(janitor_base_of_libc());
     janitor.linker = janitor_text_at(getauxval(AT_BASE));
+    janitor_await_growth();
 }
 
 void janitor_in_child(void) {

@@ -39,6 +39,22 @@ static inline void janitor_after_free(const void *caller) {
         janitor_call(caller);
 }
 
+#define JANITOR_NEVER (SIZE_MAX / 2)
+
+/* Bytes of units in somebody's hands, above which a thread that takes more calls. */
+extern _Atomic size_t janitor_taken_most;
+
+/* Wakes the janitor where sleeping threads can be reached: what several threads have taken may soon rest in magazines, and
+ * no free would tell. */
+void janitor_call_taken(const void *caller);
+
+/* After a slow path has taken something. */
+static inline void janitor_after_take(const void *caller) {
+    size_t most = atomic_load_explicit(&janitor_taken_most, memory_order_relaxed);
+    if (UNLIKELY(superslab_mapped_bytes() > superslab_free_bytes() + most)) /* read one by one: a hint */
+        janitor_call_taken(caller);
+}
+
 /* Told by lifecycle once: how long memory rests (ms, 0: nothing goes home by itself), whether a thread may be started. */
 void janitor_configure(size_t delay_ms, bool thread);
 

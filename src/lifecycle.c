@@ -31,7 +31,7 @@ static void lifecycle_thread_exit(void *heap) {
     if (++lifecycle_round < LAST_ROUND && pthread_setspecific(lifecycle.key, heap) == 0)
         return;
     lifecycle_round = ENDED;
-    heap_current = &heap_none;
+    heap_move_out();
     heap_retire(heap);
 }
 
@@ -62,6 +62,7 @@ static void lifecycle_after_fork(void) {
 }
 
 static void lifecycle_in_child(void) {
+    heap_in_child();
     lifecycle_after_fork();
     janitor_in_child();
 }
@@ -74,6 +75,7 @@ static void lifecycle_tell_rooms(size_t keep_free_default) {
     purge_keep_free = options.keep_free;
     purge_within_peak =
         options.keep_free == keep_free_default && options.purge_delay > 0 && options.purge_thread;
+    reach_configure(options.purge_sleeping);
     janitor_configure(options.decommit == DECOMMIT_OFF ? 0 : options.purge_delay, options.purge_thread);
     heap_configure((unsigned)options.prewarm, options.keep_free / 16, options.keep_free / 2,
                    options.populate);
@@ -85,9 +87,8 @@ static void lifecycle_tell_rooms(size_t keep_free_default) {
 /* What dlsym allocated while it looked for the next allocator came from a heap of this thread: it goes. */
 static bool lifecycle_find_next(void) {
     bool found = next_resolve();
-    struct heap *heap = heap_current;
-    heap_current = &heap_none;
-    if (heap != &heap_none)
+    struct heap *heap = heap_move_out();
+    if (heap)
         heap_retire(heap);
     return found;
 }
@@ -112,6 +113,8 @@ static void lifecycle_start(void) {
 }
 
 struct heap *lifecycle_attach(void) {
+    if (heap_own)
+        return heap_mine();
     if (lifecycle_round == ENDED)
         return NULL;
     if (!next_resolving()) {
@@ -119,16 +122,16 @@ struct heap *lifecycle_attach(void) {
             lifecycle_start();
         if (lifecycle_forced())
             return NULL;
-        if (heap_current != &heap_none)
-            return heap_current;
+        if (heap_own) /* the first call of the process has needed memory itself */
+            return heap_own;
     }
     struct heap *heap = heap_take();
     if (!heap)
         return NULL;
-    heap_current = heap;
+    heap_move_in(heap);
     /* The key may need memory of its own: it finds the heap that was set above. */
-    if (lifecycle.has_key && !next_resolving())
-        pthread_setspecific(lifecycle.key, heap);
+    if (lifecycle.has_key && !next_resolving() && pthread_setspecific(lifecycle.key, heap) == 0)
+        heap_make_reachable(heap);
     return heap;
 }
 

@@ -13,8 +13,8 @@
  * P7  nothing here changes what holds for the whole process: huge pages are asked for by madvise, a prctl only
  *     names our own mappings, and not any more once that was refused.
  *
- * os_linux.c makes the calls; os_place.c asks what the place allows: the cgroup, CPUs, mappings.
- * Called by metadata, superslab, large, limit, stats, log, lock, options. Never reads an option: it is
+ * os_linux.c makes the calls; os_place.c asks what the place allows: the cgroup, CPUs, mappings; os_thread.c
+ * looks at other threads. Called by metadata, superslab, large, limit, reach, stats, log, lock, options. Never reads an option: it is
  * told.
  */
 #ifndef HAKMEM_OS_H
@@ -52,6 +52,7 @@ struct os_counts {
     _Atomic uint64_t wait;            /* futex calls: locks that a thread had to sleep for */
     _Atomic uint64_t wake;            /* ... and somebody to wake */
     _Atomic uint64_t file;            /* files of /proc and /sys that were opened */
+    _Atomic uint64_t thread;          /* calls that looked at other threads, or asked who the own one is */
 };
 
 extern struct os_counts os_counts;
@@ -156,6 +157,39 @@ bool os_wait_trigger(int fd, uint64_t ns);
 /* Tells a file from others by its device and inode; 0: not open. A program may have closed our descriptor and opened its
  * own in that place. */
 uint64_t os_file_id(int fd);
+
+/* The calling thread's number; 0 is nobody's. */
+uint32_t os_thread_number(void);
+
+/* True when there is a filter of system calls (seccomp), or a filter forbids to ask. */
+bool os_filtered(void);
+
+/* True when /proc counts processes and threads as the process itself does: not in another PID namespace. */
+bool os_proc_is_ours(void);
+
+/* A descriptor of the file in which the kernel says where thread `number` sleeps; -1: there is no such thread or file, or
+ * *refused for good. */
+int os_open_thread(uint32_t number, bool *refused);
+
+/* What the file says now, as a string; its length, 0 when it cannot be read. */
+size_t os_read_again(int fd, char *text, size_t bytes);
+
+/* Copies words of the own address space; false, not a fault, where nothing is mapped. */
+bool os_read_words(uintptr_t from, uintptr_t *words, size_t count);
+
+/* Where the stack of the calling thread ends, above all its frames; 0: unknown. `word` is a thread-local object of the
+ * thread: libc lays these on top of the stacks that it makes. */
+uintptr_t os_stack_end(const void *word);
+
+/* The bounds of this library's code. False where that is not a file of its own, and where a call leaves no return address
+ * on the stack. */
+bool os_own_code(uintptr_t *from, uintptr_t *to);
+
+/* The addresses at which signal handlers return to the kernel, each once; more than `most`: too many. */
+unsigned os_handlers_return_to(uintptr_t *addresses, unsigned most);
+
+/* True for system calls in which somebody else may run on the caller's stack and thread-local words (vfork). */
+bool os_lends_stack(long call);
 
 struct os_usage {
     uint64_t peak_rss_bytes;

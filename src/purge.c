@@ -5,7 +5,10 @@
 
 #include <limits.h>
 
-enum { VISITS_AT_ONCE = 4096 }; /* of one heap in one look: what is left waits for the next one */
+enum {
+    VISITS_AT_ONCE = 4096, /* of one heap in one look: what is left waits for the next one */
+    REACHES_AT_ONCE = 64   /* threads in one look, 10 to 30 us each */
+};
 
 size_t purge_keep_free = 64 * MIB;
 bool purge_within_peak;
@@ -14,19 +17,25 @@ static struct lock purge_visitors = LOCK_INITIAL(9);
 
 /* ---- looks ---- */
 
-/* Tidies every heap. Returns whether something of them is to go home later. */
-static bool purge_tidy(bool now, size_t *bytes) {
-    bool later = false;
+/* Tidies every heap, and empties the magazines of threads that sleep. Notes whether something of them is to go home
+ * later. */
+static void purge_tidy(bool now, struct purge_looked *looked) {
+    unsigned reaches = !heap_can_reach() || !reach_allowed() ? 0 : now ? UINT_MAX : REACHES_AT_ONCE;
     for (struct heap *heap = heap_after(NULL); heap; heap = heap_after(heap)) {
         enum heap_tidied tidied;
         lock_take(&purge_visitors);
+        enum heap_reached reached = reaches > 0 ? heap_reach(heap, now) : HEAP_HOLDS_NOTHING;
+        if (reached == HEAP_REACHED) {
+            looked->reached++;
+            reaches--;
+        }
         tidied = !now && heap_is_tidy(heap) ? HEAP_TIDY : HEAP_MORE;
         for (unsigned visit = 0; tidied == HEAP_MORE && visit < VISITS_AT_ONCE; visit++)
-            tidied = heap_tidy(heap, now, bytes);
+            tidied = heap_tidy(heap, now, &looked->bytes);
         lock_release(&purge_visitors);
-        later |= tidied != HEAP_TIDY;
+        looked->later |= tidied != HEAP_TIDY || reached != HEAP_HOLDS_NOTHING;
     }
-    return later;
+    looked->later |= looked->reached == REACHES_AT_ONCE;
 }
 
 /* Gives home what rested since the last look. Returns the bytes. */
@@ -43,7 +52,7 @@ size_t purge_waiting_bytes(void) {
 
 struct purge_looked purge_look(void) {
     struct purge_looked looked = {0};
-    looked.later = purge_tidy(false, &looked.bytes);
+    purge_tidy(false, &looked);
     looked.bytes += purge_rested(UINT_MAX);
     looked.later |= purge_waiting_bytes() > 0;
     return looked;
@@ -51,8 +60,8 @@ struct purge_looked purge_look(void) {
 
 void purge_look_here(void) {
     size_t bytes = 0;
-    if (heap_current != &heap_none && lock_try(&purge_visitors)) {
-        heap_tidy(heap_current, false, &bytes);
+    if (heap_own && lock_try(&purge_visitors)) {
+        heap_tidy(heap_own, false, &bytes);
         lock_release(&purge_visitors);
     }
     purge_rested(PURGE_ADVICE_AT_ONCE);
@@ -61,12 +70,12 @@ void purge_look_here(void) {
 /* ---- at once ---- */
 
 static size_t purge_heaps(void) {
-    size_t bytes = 0;
-    if (heap_current != &heap_none)
-        heap_drain(heap_current);
+    struct purge_looked looked = {0};
+    if (heap_own)
+        heap_drain(heap_mine());
     heap_drain_idle();
-    purge_tidy(true, &bytes);
-    return bytes;
+    purge_tidy(true, &looked);
+    return looked.bytes;
 }
 
 static void purge_down_to(size_t keep) {

@@ -6,6 +6,7 @@
  *     units that were free and dirty all the time: the least there were, not what there is now
  *     large blocks that waited to be used again, in the same way
  *     pages of free blocks in slabs that nobody has changed, and empty slabs (heap_tidy)
+ *     and, before that, what threads hold in their magazines that have not touched it and sleep (heap_reach)
  *
  * So a region that is used over and over is never given back, whatever its size; and a process that stops working has
  * nothing left to give after two or three looks. Who looks, and when: see janitor.
@@ -43,8 +44,9 @@ static inline void purge_after_take(void) {
 }
 
 struct purge_looked {
-    size_t bytes; /* that went home */
-    bool later;   /* there is something left that may go home, or is not at rest yet */
+    size_t bytes;     /* that went home */
+    unsigned reached; /* sleeping threads whose magazines were emptied */
+    bool later;       /* there is something left that may go home, or is not at rest yet */
 };
 
 /* One look at everything. */
@@ -56,7 +58,7 @@ void purge_look_here(void);
 /* Bytes that are free, dirty and in no slab. */
 size_t purge_waiting_bytes(void);
 
-/* Gives back everything that can be given back now, from every heap; what other threads hold in magazines stays.
+/* Gives back everything that can be given back now, from every heap; what threads that do not sleep hold in magazines stays.
  * Returns the bytes. */
 size_t purge_all(void);
 

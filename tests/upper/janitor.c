@@ -40,6 +40,20 @@ static struct {
 } fake;
 
 static struct heap mine;
+static size_t taken, given;
+static bool several_threads;
+
+size_t superslab_mapped_bytes(void) {
+    return taken;
+}
+
+size_t superslab_free_bytes(void) {
+    return given;
+}
+
+bool heap_can_reach(void) {
+    return several_threads;
+}
 
 size_t superslab_dirty_bytes(void) {
     return fake.waiting;
@@ -78,6 +92,8 @@ static int setup(void **state) {
     memset(&fake, 0, sizeof fake);
     mine.flushed = mine.flushed_before = 0;
     heap_current = &mine;
+    taken = given = 0;
+    several_threads = false;
     janitor_configure(1, false);
     return 0;
 }
@@ -155,6 +171,33 @@ static void janitor_P1_P3_looks_until_nothing_is_left_and_sleeps(void **state) {
     assert_int_equal(fake.looks_here, 0);
 }
 
+static void janitor_looks_after_what_threads_have_taken(void **state) {
+    (void)state;
+    taken = 2 * JANITOR_LEAST;
+    janitor_after_take(outside()); /* there is no thread */
+    janitor_configure(1, true);
+    taken = given = 10 * JANITOR_LEAST;
+    janitor_after_take(outside()); /* fewer are in use than then */
+    taken = 13 * JANITOR_LEAST + 1;
+    janitor_after_take(outside()); /* a program of one thread */
+    assert_int_equal(fake.looks + fake.looks_here, 0);
+    several_threads = true;
+    janitor_after_take(outside()); /* no more than when it asked last */
+    assert_int_equal(fake.looks, 0);
+    taken += JANITOR_LEAST + 1;
+    janitor_after_take(outside());
+    await_looks(1);
+    await_sleep();
+    unsigned looks = fake.looks;
+    for (int ms = 0; fake.looks == looks && ms < 60000; ms++) { /* it may still be about to go to sleep */
+        taken += JANITOR_LEAST + 1;
+        janitor_after_take(outside());
+        usleep(1000);
+    }
+    assert_int_not_equal(fake.looks, looks);
+    await_sleep();
+}
+
 static void janitor_gives_up_what_never_rests(void **state) {
     (void)state;
     janitor_configure(1, true);
@@ -179,6 +222,7 @@ int main(void) {
         cmocka_unit_test_setup(janitor_slow_paths_stand_in, setup),
         cmocka_unit_test_setup(janitor_P2_is_not_started_from_inside_libc, setup),
         cmocka_unit_test_setup(janitor_P1_P3_looks_until_nothing_is_left_and_sleeps, setup),
+        cmocka_unit_test_setup(janitor_looks_after_what_threads_have_taken, setup),
         cmocka_unit_test_setup(janitor_gives_up_what_never_rests, setup),
         cmocka_unit_test_setup(janitor_is_started_anew_in_a_child, setup),
     };

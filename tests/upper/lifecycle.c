@@ -10,7 +10,7 @@ enum { TAKEN = 16 };
 
 struct options options;
 struct heap heap_none;
-THREAD_LOCAL struct heap *heap_current = &heap_none;
+THREAD_LOCAL struct heap *heap_current = &heap_none, *heap_own;
 struct lock metadata_lock = LOCK_INITIAL(3);
 
 size_t purge_keep_free;
@@ -27,9 +27,40 @@ static struct {
     unsigned registered, summaries, os_lines;
     struct heap *while_resolving;
     size_t purge_delay;
-    bool purge_thread;
-    unsigned children;
+    bool purge_thread, purge_sleeping;
+    unsigned children, heaps_in_child;
+    _Atomic unsigned reachable; /* threads */
 } fake;
+
+void heap_move_in(struct heap *heap) {
+    assert_null(heap_own);
+    heap_own = heap_current = heap;
+}
+
+void heap_make_reachable(struct heap *heap) {
+    assert_ptr_equal(heap, heap_own);
+    assert_ptr_equal(pthread_getspecific(lifecycle.key), heap); /* its end will be told */
+    fake.reachable++;
+}
+
+struct heap *heap_move_out(void) {
+    struct heap *heap = heap_own;
+    heap_own = NULL;
+    heap_current = &heap_none;
+    return heap;
+}
+
+struct heap *heap_await_visitor(void) {
+    return heap_current = heap_own; /* it has come to an end */
+}
+
+void heap_in_child(void) {
+    fake.heaps_in_child++;
+}
+
+void reach_configure(bool wanted) {
+    fake.purge_sleeping = wanted;
+}
 
 void lock_take(struct lock *lock) {
     if (fake.record) {
@@ -184,6 +215,7 @@ static int setup(void **state) {
     lifecycle.has_key = lifecycle.printed = false;
     lifecycle_round = 0;
     heap_current = &heap_none;
+    heap_own = NULL;
     options.prewarm = 5;
     options.hard_limit = 11;
     options.soft_limit = 12;
@@ -192,7 +224,7 @@ static int setup(void **state) {
     options.large_cache = 77;
     options.keep_free = 99;
     options.purge_delay = 200;
-    options.purge_thread = true;
+    options.purge_thread = options.purge_sleeping = true;
     options.huge_pages = true;
     options.decommit = DECOMMIT_DONTNEED;
     return 0;
@@ -207,9 +239,13 @@ static void lifecycle_P1_options_are_read_before_the_first_heap(void **state) {
     assert_int_equal(fake.read, 1);
     assert_int_equal(purge_keep_free, 99);
     assert_int_equal(fake.purge_delay, 200);
-    assert_true(fake.purge_thread);
+    assert_true(fake.purge_thread && fake.purge_sleeping);
     assert_int_equal(fake.registered, 1);
+    assert_int_equal(fake.reachable, 1);
     assert_ptr_equal(lifecycle_attach(), heap);
+    heap_current = &heap_none; /* a visitor is at it */
+    assert_ptr_equal(lifecycle_attach(), heap);
+    assert_ptr_equal(heap_current, heap);
     assert_int_equal(fake.taken, 1);
     lifecycle_start(); /* as a thread that saw the state too early */
     assert_int_equal(fake.read, 1);
@@ -313,6 +349,7 @@ static void lifecycle_P3_fork_holds_all_locks_from_above(void **state) {
         check_all_released();
     }
     assert_int_equal(fake.children, 1);
+    assert_int_equal(fake.heaps_in_child, 1);
     pthread_setspecific(lifecycle.key, NULL);
 }
 
@@ -323,6 +360,7 @@ static void lifecycle_forced_hands_out_no_heap(void **state) {
     assert_true(lifecycle_forced());
     assert_false(lifecycle_ended());
     assert_ptr_equal(fake.while_resolving, &fake.heaps[0]);
+    assert_int_equal(fake.reachable, 0); /* nobody would tell its end */
     assert_ptr_equal(heap_current, &heap_none);
     assert_true(fake.heaps[0].idle);
     assert_null(lifecycle_attach());

@@ -10,7 +10,7 @@
 #include <string.h>
 
 struct heap heap_none;
-THREAD_LOCAL struct heap *heap_current = &heap_none;
+THREAD_LOCAL struct heap *heap_current = &heap_none, *heap_own;
 
 static struct {
     size_t dirty, piece, unmappable, cached;        /* bytes; piece: what one advice gives back */
@@ -20,7 +20,30 @@ static struct {
     enum heap_tidied result;
     bool tidy; /* the heap needs no visit */
     size_t below_peak;
+    bool reachable, allowed; /* threads */
+    enum heap_reached reached;
+    unsigned reaches;
 } fake;
+
+bool heap_can_reach(void) {
+    return fake.reachable;
+}
+
+bool reach_allowed(void) {
+    return fake.allowed;
+}
+
+enum heap_reached heap_reach(struct heap *heap, bool now) {
+    (void)now;
+    assert_non_null(heap);
+    assert_int_equal(fake.visits, 0); /* before its slabs are tidied */
+    fake.reaches++;
+    return fake.reached;
+}
+
+struct heap *heap_await_visitor(void) {
+    return heap_current = heap_own;
+}
 
 size_t superslab_below_peak_bytes(void) {
     return fake.below_peak;
@@ -146,6 +169,7 @@ static int setup(void **state) {
     atomic_store(&limit.watching, false);
     fake.piece = MIB;
     heap_current = &heap_none;
+    heap_own = NULL;
     purge_keep_free = 64 * MIB;
     return 0;
 }
@@ -174,7 +198,7 @@ static void purge_near_a_limit_keeps_what_fits(void **state) {
 static void purge_near_a_limit_drains_heaps_after_each_step(void **state) {
     (void)state;
     struct heap mine;
-    heap_current = &mine;
+    heap_current = heap_own = &mine;
     atomic_store(&limit.watching, true);
     near.wants_drain = true;
     purge_after_take();
@@ -244,7 +268,7 @@ static void purge_all_gives_everything_back(void **state) {
     fake.unmappable = MIB;
     assert_int_equal(purge_all(), 106 * MIB);
     assert_int_equal(fake.drained, 0);
-    heap_current = &heap;
+    heap_own = &heap; /* while a visitor is at it: waits */
     assert_int_equal(purge_all(), 2 * MIB);
     assert_int_equal(fake.drained, 1);
     assert_int_equal(fake.idle_drained, 2);
@@ -281,6 +305,36 @@ static void purge_P3_looks_give_home_what_rested(void **state) {
     assert_int_equal(fake.visits, visits + 1);
 }
 
+static struct purge_looked look_once(enum heap_reached reached) {
+    fake.visits = fake.reaches = 0;
+    fake.reached = reached;
+    return purge_look();
+}
+
+static void purge_reaches_sleeping_threads(void **state) {
+    (void)state;
+    fake.result = HEAP_TIDY;
+    fake.tidy = true;
+    look_once(HEAP_REACHED);
+    assert_int_equal(fake.reaches, 0); /* there are none */
+    fake.reachable = true;
+    look_once(HEAP_REACHED);
+    assert_int_equal(fake.reaches, 0); /* a filter of system calls */
+    fake.allowed = true;
+    struct purge_looked looked = look_once(HEAP_HOLDS_NOTHING);
+    assert_int_equal(fake.reaches, 1);
+    assert_false(looked.later || looked.reached);
+    looked = look_once(HEAP_HOLDS);
+    assert_true(looked.later);
+    assert_int_equal(looked.reached, 0);
+    looked = look_once(HEAP_REACHED);
+    assert_true(looked.later);
+    assert_int_equal(looked.reached, 1);
+    fake.visits = fake.reaches = 0;
+    purge_all();
+    assert_int_equal(fake.reaches, 1);
+}
+
 static void purge_P1_a_look_of_a_slow_path_is_bounded(void **state) {
     (void)state;
     fake.dirty = fake.rested = 100 * PURGE_ADVICE_AT_ONCE * MIB;
@@ -288,7 +342,7 @@ static void purge_P1_a_look_of_a_slow_path_is_bounded(void **state) {
     purge_look_here();
     assert_int_equal(fake.visits, 0); /* it has no heap */
     assert_int_equal(fake.advices, PURGE_ADVICE_AT_ONCE);
-    heap_current = &only;
+    heap_current = heap_own = &only;
     purge_look_here();
     assert_int_equal(fake.visits, 1);
     assert_int_equal(fake.advices, 2 * PURGE_ADVICE_AT_ONCE);
@@ -305,6 +359,7 @@ int main(void) {
         cmocka_unit_test_setup(purge_with_a_limit_of_nothing, setup),
         cmocka_unit_test_setup(purge_all_gives_everything_back, setup),
         cmocka_unit_test_setup(purge_P3_looks_give_home_what_rested, setup),
+        cmocka_unit_test_setup(purge_reaches_sleeping_threads, setup),
         cmocka_unit_test_setup(purge_P1_a_look_of_a_slow_path_is_bounded, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

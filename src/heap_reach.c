@@ -1,0 +1,119 @@
+/* Threads and their heaps: who has which, and how a visitor empties the magazines of a thread that sleeps. */
+#include "heap.h"
+
+#include "os.h"
+
+THREAD_LOCAL struct heap *heap_own;
+
+void heap_move_in(struct heap *heap) {
+    heap_own = heap;
+    __atomic_store_n(&heap_current, heap, __ATOMIC_RELAXED);
+}
+
+void heap_make_reachable(struct heap *heap) {
+    visit_enter(&heap->visit);
+    if (reach_describe(&heap->thread, &heap_current)) {
+        heap->current = &heap_current;
+        heap_count_threads(1);
+    }
+    visit_leave(&heap->visit);
+}
+
+static void heap_forget_thread(struct heap *heap) {
+    if (heap->current)
+        heap_count_threads(-1);
+    heap->current = NULL;
+    __atomic_store_n(&heap->thread.number, 0, __ATOMIC_RELAXED);
+}
+
+struct heap *heap_move_out(void) {
+    struct heap *heap = heap_own;
+    if (!heap)
+        return NULL;
+    visit_enter(&heap->visit);
+    heap_forget_thread(heap);
+    heap_own = NULL;
+    __atomic_store_n(&heap_current, &heap_none, __ATOMIC_RELAXED);
+    visit_leave(&heap->visit);
+    return heap;
+}
+
+COLD struct heap *heap_await_visitor(void) {
+    struct heap *heap = heap_own;
+    visit_enter(&heap->visit);
+    ASSERT(P6, heap_current == heap);
+    visit_leave(&heap->visit);
+    return heap;
+}
+
+void heap_in_child(void) {
+    for (struct heap *heap = heap_after(NULL); heap; heap = heap_after(heap)) {
+        if (heap != heap_own)
+            heap_forget_thread(heap);
+        else if (heap->current)
+            reach_describe(&heap->thread, &heap_current);
+    }
+}
+
+/* ---- the visitor ---- */
+
+/* What the thread has at hand, in one word that changes when it takes or frees a block. It may run meanwhile: a guess. */
+static uint64_t reach_glance(const struct heap *heap, bool *holds) {
+    uint64_t state = 0;
+    const struct outbox *outbox = __atomic_load_n(&heap->outbox, __ATOMIC_RELAXED);
+    size_t posted = outbox ? __atomic_load_n(&outbox->count, __ATOMIC_RELAXED) : 0;
+    *holds = posted > 0;
+    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
+        const struct heap_class *mine = &heap->class[class];
+        uintptr_t top = (uintptr_t)__atomic_load_n(&heap->top[class], __ATOMIC_RELAXED);
+        void **array = __atomic_load_n(&mine->array, __ATOMIC_RELAXED);
+        state = (state ^ top) * 0x9e3779b97f4a7c15u;
+        state ^= state >> 32;
+        *holds |= array && (top != (uintptr_t)&array[__atomic_load_n(&mine->sentinel, __ATOMIC_RELAXED)] ||
+                            __atomic_load_n(&mine->spare_count, __ATOMIC_RELAXED) > 0);
+    }
+    return state ^ posted;
+}
+
+/* In the thread's stead: it is outside of this library, and its next call waits. */
+static void reach_empty(struct heap *heap) {
+    heap_send(heap);
+    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
+        heap_drain_class(heap, class);
+}
+
+/* Inside `visit`. What comes between the two stores is one look at a sleeping thread and at most all its magazines. */
+static enum reach_found reach_sleeper(struct heap *heap) {
+    struct reach reach;
+    enum reach_found found = reach_begin(&reach, &heap->thread);
+    if (found == REACH_ASLEEP) {
+        ASSERT(P6, __atomic_load_n(heap->current, __ATOMIC_RELAXED) == heap);
+        /* Before the thread is looked at again; pairs with heap_load. */
+        __atomic_store_n(heap->current, &heap_none, __ATOMIC_SEQ_CST);
+        found = reach_confirm(&reach);
+        if (found == REACH_ASLEEP)
+            reach_empty(heap);
+        /* Release: emptied magazines; pairs with heap_load, by the address. */
+        __atomic_store_n(heap->current, heap, __ATOMIC_RELEASE);
+    }
+    reach_end(&reach);
+    return found;
+}
+
+enum heap_reached heap_reach(struct heap *heap, bool now) {
+    bool holds;
+    if (heap == heap_own || __atomic_load_n(&heap->thread.number, __ATOMIC_RELAXED) == 0)
+        return HEAP_HOLDS_NOTHING;
+    uint64_t glance = reach_glance(heap, &holds);
+    bool rests = glance == heap->glance;
+    heap->glance = glance;
+    heap->out_of_reach &= rests && !now;
+    if (!holds || heap->out_of_reach)
+        return HEAP_HOLDS_NOTHING;
+    if ((!rests && !now) || !visit_begin(&heap->visit))
+        return HEAP_HOLDS;
+    enum reach_found found = heap->current ? reach_sleeper(heap) : REACH_RUNS;
+    visit_end(&heap->visit);
+    heap->out_of_reach = found == REACH_BUSY;
+    return found == REACH_ASLEEP ? HEAP_REACHED : HEAP_HOLDS;
+}

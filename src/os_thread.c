@@ -1,0 +1,162 @@
+/* os, other threads of the process as the kernel shows them in /proc, and what code and stacks look like here. */
+#include "base.h"
+#include "boxes.h"
+#include "os.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+extern void *__libc_stack_end WEAK; /* as in os_linux.c */
+extern const ElfW(Ehdr)
+    __ehdr_start WEAK HIDDEN; /* by the linker: the header of the file that this code is in */
+
+/* One system call, counted; its error number goes to *error and errno stays as it was. */
+static long os_ask(int *error, long number, long a, long b, long c, long d, long e, long f) {
+    int kept = errno;
+    long result = syscall(number, a, b, c, d, e, f);
+    *error = result == -1 ? errno : 0;
+    errno = kept;
+    atomic_fetch_add_explicit(&os_counts.thread, 1, memory_order_relaxed);
+    return result;
+}
+
+uint32_t os_thread_number(void) {
+    int error;
+    return (uint32_t)os_ask(&error, SYS_gettid, 0, 0, 0, 0, 0, 0);
+}
+
+bool os_filtered(void) {
+    int error;
+    return os_ask(&error, SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0) != 0;
+}
+
+/* Writes a number in decimal; returns its end. */
+static char *os_put_number(char *text, uint32_t number) {
+    char digits[10];
+    unsigned count = 0;
+    do
+        digits[count++] = (char)('0' + number % 10);
+    while ((number /= 10) != 0);
+    while (count > 0)
+        *text++ = digits[--count];
+    *text = '\0';
+    return text;
+}
+
+bool os_proc_is_ours(void) {
+    char said[16] = "", number[16];
+    int error;
+    long bytes =
+        os_ask(&error, SYS_readlinkat, AT_FDCWD, (long)"/proc/self", (long)said, sizeof said - 1, 0, 0);
+    os_put_number(number, (uint32_t)os_ask(&error, SYS_getpid, 0, 0, 0, 0, 0, 0));
+    return bytes > 0 && strcmp(said, number) == 0;
+}
+
+int os_open_thread(uint32_t number, bool *refused) {
+    char path[48] = "/proc/self/task/";
+    int error;
+    strcpy(os_put_number(path + strlen(path), number), "/syscall");
+    long fd = os_ask(&error, SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+    atomic_fetch_add_explicit(&os_counts.file, 1, memory_order_relaxed);
+    *refused = error == EACCES || error == EPERM || error == ENOSYS;
+    return error == 0 ? (int)fd : -1;
+}
+
+size_t os_read_again(int fd, char *text, size_t bytes) {
+    int error;
+    long got = os_ask(&error, SYS_pread64, fd, (long)text, (long)bytes - 1, 0, 0, 0);
+    size_t length = got > 0 ? (size_t)got : 0;
+    text[length] = '\0';
+    return length;
+}
+
+bool os_read_words(uintptr_t from, uintptr_t *words, size_t count) {
+    int error;
+    struct iovec here = {.iov_base = words, .iov_len = count * sizeof *words};
+    struct iovec there = {.iov_base = (void *)from, .iov_len = count * sizeof *words};
+    long self = os_ask(&error, SYS_getpid, 0, 0, 0, 0, 0, 0);
+    long got = os_ask(&error, SYS_process_vm_readv, self, (long)&here, 1, (long)&there, 1, 0);
+    return got == (long)here.iov_len;
+}
+
+uintptr_t os_stack_end(const void *word) {
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0), above = (uintptr_t)word;
+    uintptr_t end = &__libc_stack_end ? (uintptr_t)__libc_stack_end : 0;
+    return above > here ? above : end > here ? end : 0;
+}
+
+#if defined(__x86_64__)
+
+bool os_own_code(uintptr_t *from, uintptr_t *to) {
+    uintptr_t header = (uintptr_t)&__ehdr_start;
+    if (header == 0 || getauxval(AT_PHDR) == 0 || getauxval(AT_PHDR) == header + __ehdr_start.e_phoff)
+        return false;
+    const ElfW(Phdr) *segment = (const ElfW(Phdr) *)(header + __ehdr_start.e_phoff);
+    *from = *to = 0;
+    for (unsigned i = 0; i < __ehdr_start.e_phnum; i++) {
+        if (segment[i].p_type != PT_LOAD || !(segment[i].p_flags & PF_X))
+            continue;
+        uintptr_t start = header + segment[i].p_vaddr, end = start + segment[i].p_memsz;
+        *from = *from == 0 || start < *from ? start : *from;
+        *to = end > *to ? end : *to;
+    }
+    return *to != 0;
+}
+
+/* What the kernel takes and gives: libc's struct is another. */
+struct os_action {
+    uintptr_t handler, flags, returns_to;
+    uint64_t mask;
+};
+
+unsigned os_handlers_return_to(uintptr_t *addresses, unsigned most) {
+    const unsigned signals = 64;
+    unsigned count = 0;
+    for (unsigned number = 1; number <= signals; number++) {
+        struct os_action action = {0};
+        int error;
+        os_ask(&error, SYS_rt_sigaction, (long)number, 0, (long)&action, sizeof action.mask, 0, 0);
+        unsigned known = 0;
+        while (known < count && addresses[known] != action.returns_to)
+            known++;
+        if (error != 0 || action.returns_to == 0 || known < count)
+            continue;
+        if (count == most)
+            return most + 1;
+        addresses[count++] = action.returns_to;
+    }
+    return count;
+}
+
+bool os_lends_stack(long call) {
+    return call == SYS_vfork || call == SYS_clone || call == SYS_clone3 || call == SYS_execve ||
+           call == SYS_execveat;
+}
+
+#else
+
+bool os_own_code(uintptr_t *from, uintptr_t *to) {
+    *from = *to = 0;
+    return false;
+}
+
+unsigned os_handlers_return_to(uintptr_t *addresses, unsigned most) {
+    (void)addresses;
+    return most + 1;
+}
+
+bool os_lends_stack(long call) {
+    (void)call;
+    return true;
+}
+
+#endif
