@@ -273,7 +273,7 @@ void *heap_refill(struct heap *heap, unsigned class) {
         have = mine->spare_count < half ? mine->spare_count : half;
         mine->spare_count = (uint8_t)(mine->spare_count - have);
         memcpy(first, &mine->spare->blocks[mine->spare_count], have * sizeof(void *));
-    } else if (heap->packs.of[class].newest) {
+    } else if (pack_waits(&heap->packs, class)) {
         have = heap_take_up(heap, class, first);
     } else {
         unsigned want = mine->refill ? mine->refill : heaps.prewarm < largest ? heaps.prewarm : largest;
@@ -319,12 +319,17 @@ static ALWAYS_INLINE unsigned heap_flush_some(struct heap *heap, unsigned class,
     return pushed + 1;
 }
 
-void heap_flush_inside(struct heap *heap, unsigned class, void *const *blocks, unsigned count) {
-    heap->flushes++;
+void heap_put_back(struct heap *heap, unsigned class, void *const *blocks, unsigned count) {
     heap_count_work(heap);
-    heap->flushed += (uint64_t)count * sizeclass_table[class].size;
     for (unsigned done = 0; done < count;)
         done += heap_flush_some(heap, class, blocks + done, count - done);
+}
+
+/* The same, counted: by the heap's thread only. */
+static void heap_flush_inside(struct heap *heap, unsigned class, void *const *blocks, unsigned count) {
+    heap->flushes++;
+    heap->flushed += (uint64_t)count * sizeclass_table[class].size;
+    heap_put_back(heap, class, blocks, count);
 }
 
 /* Returns how many blocks of the class are out now. */

@@ -204,8 +204,8 @@ static ALWAYS_INLINE void heap_settle(struct heap_class *class, struct slab *sla
         heap_file(class, slab);
 }
 
-/* Puts blocks back into their slabs. */
-void heap_flush_inside(struct heap *heap, unsigned class, void *const *blocks, unsigned count);
+/* Puts blocks back into their slabs. A visitor may, too: what only the heap's thread counts is not counted here. */
+void heap_put_back(struct heap *heap, unsigned class, void *const *blocks, unsigned count);
 
 /* Puts the blocks of at most `most` packs back into their slabs, class after class. */
 void heap_unpack(struct heap *heap, unsigned most);

@@ -4,8 +4,7 @@
 enum { PACKS_A_VISIT = 64 /* given up at once on behalf of a thread that may wait for it */ };
 
 static void heap_unpack_one(struct heap *heap, unsigned class, struct pack *pack) {
-    heap->flushed -= pack->count * sizeclass_table[class].size; /* counted when it was put by */
-    heap_flush_inside(heap, class, pack->blocks, (unsigned)pack->count);
+    heap_put_back(heap, class, pack->blocks, (unsigned)pack->count);
     pack_drop(&heap->packs, pack);
 }
 

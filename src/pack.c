@@ -30,7 +30,7 @@ struct pack *pack_new(struct packs *packs, unsigned class, unsigned heaps) {
 void pack_put(struct packs *packs, unsigned class, struct pack *pack) {
     ASSERT(P3, pack->count > 0 && pack->count <= PACK_BLOCKS);
     pack->next = packs->of[class].newest;
-    packs->of[class].newest = pack;
+    __atomic_store_n(&packs->of[class].newest, pack, __ATOMIC_RELAXED); /* read by pack_waits */
     packs->of[class].count++;
     packs->count++;
     packs->bytes += pack->count * sizeclass_table[class].size;
@@ -42,7 +42,7 @@ struct pack *pack_take(struct packs *packs, unsigned class) {
     struct pack *pack = stack->newest;
     if (!pack)
         return NULL;
-    stack->newest = pack->next;
+    __atomic_store_n(&stack->newest, pack->next, __ATOMIC_RELAXED); /* read by pack_waits */
     stack->count--;
     stack->rested = stack->count < stack->rested ? stack->count : stack->rested;
     packs->count--;

@@ -8,7 +8,7 @@
  * P2  all heaps that are in use together have at most the configured bytes
  * P3  a pack is in one stack, or among the unused, or in the hands of its heap
  *
- * Called by heap alone, inside its `visit`. Every call takes constant time. Packs are never given back: a heap uses its own
+ * Called by heap alone, inside its `visit` but for pack_waits. Every call takes constant time. Packs are never given back: a heap uses its own
  * again.
  */
 #ifndef HAKMEM_PACK_H
@@ -47,6 +47,11 @@ void pack_put(struct packs *packs, unsigned class, struct pack *pack);
 
 /* Takes the newest one of a class; NULL: there is none. */
 struct pack *pack_take(struct packs *packs, unsigned class);
+
+/* True when there is one of the class. A hint, also outside of `visit`: relaxed, as the stores that it reads. */
+static inline bool pack_waits(const struct packs *packs, unsigned class) {
+    return __atomic_load_n(&packs->of[class].newest, __ATOMIC_RELAXED) != NULL;
+}
 
 /* The pack is empty: it waits for its next use. */
 void pack_drop(struct packs *packs, struct pack *pack);

@@ -24,10 +24,10 @@ static void work(void) {
 }
 
 int main(int argc, char **argv) {
-    static const char *const none[] = {"HAKMEM_KEEP_FREE=0", "HAKMEM_HUGE_PAGES=0", "HAKMEM_OS_STATS=1",
-                                       NULL};
-    static const char *const few[] = {"HAKMEM_KEEP_FREE=0", "HAKMEM_HUGE_PAGES=0", "HAKMEM_OS_STATS=1",
-                                      "HAKMEM_SYSCALL_BUDGET=3", NULL};
+    static const char *const none[] = {"HAKMEM_KEEP_FREE=0", "HAKMEM_HUGE_PAGES=0", "HAKMEM_POPULATE=0",
+                                       "HAKMEM_OS_STATS=1", NULL};
+    static const char *const few[] = {"HAKMEM_KEEP_FREE=0", "HAKMEM_HUGE_PAGES=0",     "HAKMEM_POPULATE=0",
+                                      "HAKMEM_OS_STATS=1",  "HAKMEM_SYSCALL_BUDGET=3", NULL};
 
     if (argc > 1) {
         work();
