@@ -10,7 +10,7 @@
  * Where there can be none (HAKMEM_PURGE_THREAD=0, a filter of system calls, a program without a dynamic linker), slow
  * paths look, once in a delay at most, and at a bounded piece.
  *
- * P1  an idle process is not woken: the janitor looks again only after something was freed
+ * P1  an idle process is not woken: the janitor looks again only after something was freed, or taken by several threads
  * P2  no thread is started from inside of libc or the dynamic linker, which may hold locks that this needs
  * P3  errno stays what it was
  *
