@@ -53,27 +53,28 @@ NOINLINE void *alloc_miss(size_t size, unsigned class, struct heap *heap) {
     return block;
 }
 
-static void *alloc_large_aligned(size_t size, size_t alignment, bool *zeroed) {
+/* The second try. A size that no system has is refused before anything is given back in vain. */
+static COLD void *alloc_large_again(size_t size, size_t alignment, bool *zeroed) {
     if (size > PTRDIFF_MAX)
-        return alloc_fail(); /* before anything is given back in vain */
-    void *block = large_new(size, alignment, zeroed);
-    if (!block) {
-        purge_for_space();
-        block = large_new(size, alignment, zeroed);
-    }
-    if (!block)
         return alloc_fail();
-    if (heap_own)
+    purge_for_space();
+    void *block = large_new(size, alignment, zeroed);
+    return block ? block : alloc_fail();
+}
+
+static ALWAYS_INLINE void *alloc_large_aligned(size_t size, size_t alignment, bool *zeroed) {
+    void *block = large_new(size, alignment, zeroed);
+    if (UNLIKELY(!block) && !(block = alloc_large_again(size, alignment, zeroed)))
+        return NULL;
+    if (LIKELY(heap_own != NULL))
         heap_own->larges++;
     purge_after_take();
     return block;
 }
 
-/* Large blocks need no heap; but the options are read before the first of them. */
+/* Large blocks need no heap; but the options are read before the first of them. Who has a heap is not forced. */
 static bool alloc_is_forced(void) {
-    if (UNLIKELY(!heap_own))
-        lifecycle_attach();
-    return lifecycle_forced();
+    return UNLIKELY(!heap_own) && !lifecycle_attach() && lifecycle_forced();
 }
 
 NOINLINE void *alloc_large(size_t size) {
@@ -144,7 +145,8 @@ static void alloc_free_small(uint32_t tag, void *block, const void *caller) {
     janitor_after_free(caller);
 }
 
-static void alloc_free_large(struct large *large, void *block, const void *caller) {
+static NOINLINE void alloc_free_large(void *block, const void *caller) {
+    struct large *large = pagemap_record(block);
     if (UNLIKELY(!large)) {
         misuse_report(MISUSE_DOUBLE_FREE, block);
         return;
@@ -175,7 +177,7 @@ NOINLINE void alloc_free_slow(void *block) {
         alloc_free_small(tag, block, __builtin_return_address(0));
         return;
     }
-    alloc_free_large(pagemap_record(block), block, __builtin_return_address(0));
+    alloc_free_large(block, __builtin_return_address(0));
 }
 
 /* What is not the heap's own small block; `mixed` is its tag with the heap's own mixed in. First of all a block of
@@ -188,6 +190,8 @@ NOINLINE void alloc_free_other(void *block, unsigned mixed, struct heap *heap) {
             heap->frees[class]++;
         if (heap_post(heap, class, block))
             janitor_after_free(__builtin_return_address(0));
+    } else if (class == PAGEMAP_RUN || class == PAGEMAP_MAPPING) {
+        alloc_free_large(block, __builtin_return_address(0));
     } else {
         alloc_free_slow(block);
     }
@@ -195,31 +199,36 @@ NOINLINE void alloc_free_other(void *block, unsigned mixed, struct heap *heap) {
 
 /* ---- relatives ---- */
 
-void *alloc_calloc(size_t count, size_t size) {
-    size_t bytes;
+static NOINLINE void *alloc_calloc_large(size_t count, size_t size) {
     bool zeroed;
-    if (__builtin_mul_overflow(count, size, &bytes))
-        return alloc_fail();
-    if (LIKELY(bytes <= SIZECLASS_LARGEST)) {
-        void *block = alloc_class(bytes, sizeclass_of(bytes));
-        return LIKELY(block != NULL) ? memset(block, 0, bytes) : NULL;
-    }
     if (alloc_is_forced())
         return next_calloc(count, size);
-    void *block = alloc_large_aligned(bytes, SIZECLASS_GRANULE, &zeroed);
-    return block && !zeroed ? memset(block, 0, bytes) : block;
+    void *block = alloc_large_aligned(count * size, SIZECLASS_GRANULE, &zeroed);
+    return block && !zeroed ? memset(block, 0, count * size) : block;
+}
+
+void *alloc_calloc(size_t count, size_t size) {
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes))
+        return alloc_fail();
+    if (UNLIKELY(bytes > SIZECLASS_LARGEST))
+        return alloc_calloc_large(count, size);
+    void *block = alloc_class(bytes, sizeclass_of(bytes));
+    return LIKELY(block != NULL) ? memset(block, 0, bytes) : NULL;
+}
+
+static NOINLINE void *alloc_aligned_large(size_t alignment, size_t size) {
+    bool zeroed;
+    return alloc_large_aligned(size, alignment, &zeroed);
 }
 
 void *alloc_aligned(size_t alignment, size_t size) {
     unsigned class = sizeclass_aligned(size, alignment);
     if (LIKELY(class < SIZECLASS_COUNT && heap_own))
         return alloc_class(size, class);
-    bool zeroed;
     if (alloc_is_forced())
         return next_aligned(alignment, size);
-    if (class < SIZECLASS_COUNT)
-        return alloc_class(size, class);
-    return alloc_large_aligned(size, alignment, &zeroed);
+    return class < SIZECLASS_COUNT ? alloc_class(size, class) : alloc_aligned_large(alignment, size);
 }
 
 /* The record of a large block, NULL if `block` is not the start of one. */

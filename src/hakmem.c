@@ -7,10 +7,11 @@
 
 #include "lock.c"
 #include "log.c"
-#include "pages_linux.c"
+#include "pages.c"
 #include "reach.c"
 #include "visit.c"
 
+#include "favour.c"
 #include "metadata.c"
 #include "misuse.c"
 #include "next.c"

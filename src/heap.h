@@ -29,6 +29,7 @@
 #include "pack.h"
 #include "reach.h"
 #include "remote.h"
+#include "favour.h"
 #include "visit.h"
 
 enum { HEAP_BINS = 4, HEAP_COUNTED_CLASSES = has(counters) ? SIZECLASS_COUNT : 1 };
@@ -74,6 +75,7 @@ struct heap {
     struct heap **current; /* its heap_current; NULL: nobody's, or out of reach */
     uint64_t glance;       /* a visitor's: what stood in the magazines at the last look */
     bool out_of_reach;     /* with that the thread was found where it must not be disturbed */
+    struct favour_seat seat; /* the thread's, at locks with a favourite */
 };
 
 /* Stands for "no heap yet": every class looks empty and full at once. Never written. */

@@ -7,6 +7,7 @@ THREAD_LOCAL struct heap *heap_own;
 
 void heap_move_in(struct heap *heap) {
     heap_own = heap;
+    favour_seat = &heap->seat;
     __atomic_store_n(&heap_current, heap, __ATOMIC_RELAXED);
 }
 
@@ -33,6 +34,7 @@ struct heap *heap_move_out(void) {
     visit_enter(&heap->visit);
     heap_forget_thread(heap);
     heap_own = NULL;
+    favour_seat = NULL; /* the next thread of this heap sits there */
     __atomic_store_n(&heap_current, &heap_none, __ATOMIC_RELAXED);
     visit_leave(&heap->visit);
     return heap;

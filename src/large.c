@@ -1,6 +1,6 @@
 #include "large.h"
 
-#include "lock.h"
+#include "favour.h"
 #include "metadata.h"
 #include "os.h"
 #include "pages.h"
@@ -13,17 +13,21 @@
 #define SIZE_MOST (PTRDIFF_MAX - 2 * (size_t)UNIT_SIZE)
 
 static struct {
-    struct lock lock;
+    struct favour lock;
     struct large *unused;
     struct large *stuck;     /* mappings that the kernel would not unmap */
     struct spare_ages roomy; /* live blocks with much slack */
     size_t cache_limit, mapped_bytes;
     size_t live, live_peak; /* bytes of live blocks, and the most that there ever were at once */
-    size_t held;            /* what live blocks hold in memory, as far as that is known */
+    size_t held;            /* what live and recent blocks hold in memory, as far as that is known */
     size_t slack;           /* what roomy blocks stand on beyond their bytes */
-    struct large *cache[LARGE_WAITING_MOST + 1]; /* all that waits, in no order: for who looks from outside */
-    unsigned waiting;                            /* how many */
-} larges = {.lock = LOCK_INITIAL(7), .cache_limit = 64 * MIB};
+    size_t unseen;  /* of long blocks that wait: what is not in memory, as last measured, but may be */
+    uint32_t looks; /* of large_purge_rested */
+    struct large
+        *cache[LARGE_WAITING_MOST + 1]; /* all that spare has, in no order: for who looks from outside */
+    unsigned waiting;                   /* how many */
+    struct spare_recent recent;         /* freed last: not in spare yet */
+} larges = {.lock = FAVOUR_INITIAL(7), .cache_limit = 64 * MIB};
 
 /* ---- records ---- */
 
@@ -40,9 +44,9 @@ static void large_push(struct large **list, struct large *large) {
 }
 
 static struct large *large_take_record(void) {
-    lock_take(&larges.lock);
+    favour_take(&larges.lock);
     struct large *large = large_pop(&larges.unused);
-    lock_release(&larges.lock);
+    favour_release(&larges.lock);
     if (!large)
         large = metadata_new(sizeof(struct large));
     if (large)
@@ -51,45 +55,64 @@ static struct large *large_take_record(void) {
 }
 
 static void large_give_record(struct large *large) {
-    lock_take(&larges.lock);
+    favour_take(&larges.lock);
     large_push(&larges.unused, large);
-    lock_release(&larges.lock);
+    favour_release(&larges.lock);
 }
 
 /* What is more was allowed by limit_take before; less is given back. */
 static void large_count_mapped(size_t bytes) {
     if ((ptrdiff_t)bytes < 0)
         limit_give(-bytes);
-    lock_take(&larges.lock);
+    favour_take(&larges.lock);
     /* written under the lock, read without */
     __atomic_store_n(&larges.mapped_bytes, larges.mapped_bytes + bytes, __ATOMIC_RELAXED);
-    lock_release(&larges.lock);
+    favour_release(&larges.lock);
 }
 
 /* ---- what is live, what waits: under the lock ---- */
 
-/* What a live block is taken to hold in memory: what was measured when it was freed before, else all of it. */
+/* What a live block is taken to hold in memory: what was measured when it was freed before, else all of it; of a long one
+ * always all. */
 static size_t large_weight(const struct large *large) {
-    return large->turns > 0 && large->resident < large->bytes ? large->resident : large->bytes;
+    bool measured = large->every > 0 && large->bytes <= LARGE_LONG;
+    return measured && large->resident < large->bytes ? large->resident : large->bytes;
+}
+
+/* What a waiting block counts for beyond what is in memory of it. */
+static size_t large_unseen(const struct large *large) {
+    return large->extent > LARGE_LONG && large->resident < large->extent ? large->extent - large->resident
+                                                                         : 0;
+}
+
+/* Written under the lock, read without. */
+static void large_count_slack(size_t bytes) {
+    __atomic_store_n(&larges.slack, larges.slack + bytes, __ATOMIC_RELAXED);
+}
+
+static void large_count_bytes(const struct large *large) {
+    larges.live += large->bytes;
+    if (larges.live > larges.live_peak)
+        larges.live_peak = larges.live;
 }
 
 /* Counts a block as live, as it is. Its length is its owner's: any thread may read that, nobody else writes it. */
 static void large_count_live(struct large *large) {
     larges.held += large_weight(large);
-    larges.live += large->bytes;
-    if (larges.live > larges.live_peak)
-        larges.live_peak = larges.live;
-    large->roomy = !large->home && large->extent - large->bytes > large->bytes / 4;
+    large_count_bytes(large);
+    size_t slack = large->extent - large->bytes;
+    large->roomy = !large->home && slack > large->bytes / (large->bytes > LARGE_LONG ? 16 : 4);
     if (!large->roomy)
         return;
-    larges.slack += large->extent - large->bytes;
+    large_count_slack(slack);
+    large->since = larges.looks;
     spare_age_add(&larges.roomy, large);
 }
 
 /* The block has `bytes` now, and stands on extent bytes. One that has grown is to be measured anew. */
 static void large_enter(struct large *large, size_t bytes) {
     if (large->bytes != 0 && bytes > large->bytes)
-        large->turns = 0;
+        large->every = large->due = 0;
     large->bytes = bytes;
     large_count_live(large);
 }
@@ -98,7 +121,7 @@ static void large_enter(struct large *large, size_t bytes) {
 static void large_keep_slack(struct large *large) {
     if (!large->roomy)
         return;
-    larges.slack -= large->extent - large->bytes;
+    large_count_slack(large->bytes - large->extent);
     spare_age_remove(&larges.roomy, large);
     large->roomy = false;
 }
@@ -113,6 +136,7 @@ static void large_wait(struct large *large) {
     large->bytes = large->extent;
     large->place = larges.waiting;
     larges.cache[larges.waiting++] = large;
+    larges.unseen += large_unseen(large);
     spare_put(large);
 }
 
@@ -123,6 +147,7 @@ static struct large *large_waited(struct large *large) {
     struct large *last = larges.cache[--larges.waiting];
     larges.cache[last->place = large->place] = last;
     larges.cache[larges.waiting] = NULL;
+    larges.unseen -= large_unseen(large);
     return large;
 }
 
@@ -131,9 +156,10 @@ static struct large *large_take_waiting(size_t bytes, size_t most, size_t alignm
 }
 
 static bool large_holds_too_much(void) {
-    size_t waiting = spare_resident_bytes();
+    size_t resident = spare_resident_bytes(), waiting = resident + larges.recent.resident;
     return waiting > limit_keep(larges.cache_limit, waiting) || larges.waiting > LARGE_WAITING_MOST ||
-           larges.held + waiting + larges.slack > larges.live_peak + larges.live_peak / 8;
+           larges.held + resident + larges.unseen + larges.slack >
+               larges.live_peak / 16 * LARGE_PEAK_SIXTEENTHS;
 }
 
 static struct large *large_give_up_oldest(void) {
@@ -169,10 +195,21 @@ static struct large *large_give_up_slack(void) {
     return rest;
 }
 
-/* Takes out what is held above the bounds, linked by next: to be released without the lock. */
-static struct large *large_excess(void) {
+/* All that is recent waits in spare's order from here on. What that is too much for is linked to *out. */
+static void large_gather(struct large **out) {
+    for (struct large *large; (large = spare_recent_take(&larges.recent, 0, SIZE_MOST)) != NULL;) {
+        larges.held -= large_weight(large);
+        large_wait(large);
+        if (larges.waiting > LARGE_WAITING_MOST)
+            large_push(out, large_give_up_oldest());
+    }
+}
+
+static NOINLINE struct large *large_take_excess(void) {
     struct large *out = NULL;
     for (unsigned i = 0; i < LARGE_GIVE_UP && large_holds_too_much(); i++) {
+        if (!spare_oldest())
+            large_gather(&out);
         struct large *large = large_give_up_oldest();
         if (!large)
             large = large_give_up_slack();
@@ -181,6 +218,11 @@ static struct large *large_excess(void) {
         large_push(&out, large);
     }
     return out;
+}
+
+/* Takes out what is held above the bounds, linked by next: to be released without the lock. */
+static struct large *large_excess(void) {
+    return UNLIKELY(large_holds_too_much()) ? large_take_excess() : NULL;
 }
 
 /* ---- giving back: without the lock ---- */
@@ -193,9 +235,9 @@ static bool large_unmap(struct large *large) {
         return true;
     }
     os_advise(large->start, large->extent, OS_DONTNEED);
-    lock_take(&larges.lock);
+    favour_take(&larges.lock);
     large_push(&larges.stuck, large);
-    lock_release(&larges.lock);
+    favour_release(&larges.lock);
     return false;
 }
 
@@ -210,43 +252,83 @@ static size_t large_release(struct large *large) {
     return 0;
 }
 
-/* Releases what is linked by next. */
-static void large_release_all(struct large *out) {
+static NOINLINE void large_release_list(struct large *out) {
     while (out)
         large_release(large_pop(&out));
 }
 
+/* Releases what is linked by next. */
+static void large_release_all(struct large *out) {
+    if (UNLIKELY(out != NULL))
+        large_release_list(out);
+}
+
+/* A block that was taken from those that wait waits on. */
+static void large_settle_waiting(struct large *large) {
+    favour_take(&larges.lock);
+    large_wait(large);
+    struct large *out = large_excess();
+    favour_release(&larges.lock);
+    large_release_all(out);
+}
+
 /* After more has become live. */
 static void large_settle(void) {
-    lock_take(&larges.lock);
+    favour_take(&larges.lock);
     struct large *out = large_excess();
-    lock_release(&larges.lock);
+    favour_release(&larges.lock);
     large_release_all(out);
 }
 
 /* Measures what is in memory of a block that has just left; the lock is not held meanwhile. */
-static void large_measure(struct large *large) {
-    lock_release(&larges.lock);
+static NOINLINE void large_measure(struct large *large) {
+    size_t before = large->resident;
+    favour_release(&larges.lock);
     large->resident = pages_resident(large->start, large->extent);
-    lock_take(&larges.lock);
+    favour_take(&larges.lock);
+    size_t change = large->resident > before ? large->resident - before : before - large->resident;
+    bool same = large->every > 0 && change <= large->extent / 16;
+    large->every = !same                               ? LARGE_MEASURE
+                   : large->every < LARGE_MEASURE_MOST ? large->every * 4
+                                                       : large->every;
+    large->due = large->every;
 }
 
-void large_delete(struct large *large) {
+/* Under the lock, which it releases. */
+static NOINLINE void large_let_wait(struct large *large) {
     struct large *out = large;
-    pagemap_set(large->start, 1, PAGEMAP_NONE, NULL);
-    lock_take(&larges.lock);
     large_leave(large);
-    if (large->turns++ % LARGE_MEASURE == 0)
+    if (large->due == 0)
         large_measure(large);
+    large->due--;
     if (large->resident > larges.cache_limit || larges.cache_limit == 0) {
         large->next = NULL;
     } else {
         large_wait(large);
         out = large_excess();
     }
-    ASSERT(P2, spare_resident_bytes() <= larges.cache_limit || out);
-    lock_release(&larges.lock);
+    ASSERT(P2, spare_resident_bytes() + larges.recent.resident <= larges.cache_limit || out);
+    favour_release(&larges.lock);
     large_release_all(out);
+}
+
+/* A block that need not be measured comes to hand; it goes on counting as held, so nothing is too much. */
+static bool large_put_recent(struct large *large) {
+    size_t most = limit_keep(larges.cache_limit, larges.recent.resident) / 2;
+    if (UNLIKELY(large->due == 0 || large->roomy) || !spare_recent_put(&larges.recent, large, most))
+        return false;
+    large->due--;
+    larges.live -= large->bytes;
+    return true;
+}
+
+FLATTEN void large_delete(struct large *large) {
+    pagemap_set(large->start, 1, PAGEMAP_NONE, NULL);
+    favour_take(&larges.lock);
+    if (UNLIKELY(!large_put_recent(large)))
+        large_let_wait(large);
+    else
+        favour_release(&larges.lock);
 }
 
 /* ---- a block ---- */
@@ -262,7 +344,7 @@ static struct large *large_take_stuck(size_t bytes, size_t alignment) {
 /* A mapping to be used instead of a new one: what is mapped stays within what was once live and what may wait, so
  * beyond that a longer one is cut. NULL: there is room for a new one. */
 static struct large *large_take_any(size_t bytes, size_t alignment) {
-    lock_take(&larges.lock);
+    favour_take(&larges.lock);
     struct large *large = large_take_stuck(bytes, alignment);
     if (!large && larges.mapped_bytes + bytes > larges.live_peak + larges.cache_limit) {
         large = large_take_waiting(bytes, SIZE_MOST, alignment, true);
@@ -270,7 +352,7 @@ static struct large *large_take_any(size_t bytes, size_t alignment) {
         if (rest)
             large_wait(rest);
     }
-    lock_release(&larges.lock);
+    favour_release(&larges.lock);
     return large;
 }
 
@@ -299,8 +381,71 @@ static struct large *large_map(size_t bytes, size_t alignment, size_t replaced) 
     return NULL;
 }
 
+/* Moves the pages of a block over the first ones of `target`, area by area. Of the second, what cannot be moved is copied:
+ * then it stays where it was, too, and that is lost. */
+static bool large_move_pages(const struct large *large, struct large *target) {
+    size_t first = large->seam ? large->seam : large->extent, second = large->extent - first;
+    if (large->home)
+        return os_move_out(large->start, first, target->start);
+    if (!os_remap_to(large->start, first, first, target->start))
+        return false;
+    if (second > 0 && !os_remap_to(large->start + first, second, second, target->start + first)) {
+        memcpy(target->start + first, large->start + first, second);
+        os_unmap(large->start + first, second);
+    }
+    return true;
+}
+
+static void large_swap_place(struct large *large, struct large *target) {
+    struct large old = *large;
+    large->start = target->start;
+    large->home = NULL;
+    large->seam = old.seam ? old.seam : old.extent < target->extent ? old.extent : 0;
+    large->extent = target->extent;
+    *target = old;
+}
+
+/* A waiting mapping that is as long now; the lock is not held. One in two pieces is not moved again. */
+static bool large_stretch(struct large *large, size_t bytes) {
+    size_t before = large->extent, seam = large->seam;
+    if (!limit_take(bytes - before))
+        return false;
+    if (os_remap(large->start + seam, before - seam, bytes - seam, false)) {
+        large_count_mapped(bytes - before);
+        large->extent = bytes;
+        return true;
+    }
+    limit_give(bytes - before);
+    struct large *target = seam ? NULL : large_map(bytes, UNIT_SIZE, before);
+    if (!target)
+        return false;
+    if (!large_move_pages(large, target)) {
+        large_release(target);
+        return false;
+    }
+    large_swap_place(large, target);
+    large_count_mapped(-target->extent);
+    large_give_record(target);
+    return true;
+}
+
+/* For a long block: the longest mapping that waits and is too short, stretched, so that only its new pages are faulted. */
+static struct large *large_take_stretched(size_t bytes, size_t alignment) {
+    if (bytes <= LARGE_LONG || alignment > UNIT_SIZE)
+        return NULL;
+    favour_take(&larges.lock);
+    struct large *large = large_waited(spare_take_shorter(bytes, bytes / LARGE_STRETCH));
+    favour_release(&larges.lock);
+    if (!large || large_stretch(large, bytes))
+        return large;
+    large_settle_waiting(large);
+    return NULL;
+}
+
 static struct large *large_new_mapping(size_t bytes, size_t alignment, bool *zeroed) {
     struct large *large = large_take_any(bytes, alignment);
+    if (!large)
+        large = large_take_stretched(bytes, alignment);
     *zeroed = large == NULL;
     return large ? large : large_map(bytes, alignment, 0);
 }
@@ -323,36 +468,67 @@ static struct large *large_new_run(size_t bytes, bool *zeroed) {
     return large;
 }
 
-/* A waiting block that wastes at most a quarter, and what has to go because it is live now. */
-static struct large *large_take_fit(size_t bytes, size_t fit, size_t alignment) {
-    lock_take(&larges.lock);
+/* One of those freed last, of nearly the same size: then its last bytes fall on pages that were touched before. */
+static struct large *large_take_recent(size_t bytes, size_t fit, size_t alignment) {
+    struct large *large =
+        alignment > UNIT_SIZE ? NULL : spare_recent_take(&larges.recent, fit, bytes + bytes / 8);
+    if (UNLIKELY(!large))
+        return NULL;
+    larges.held -= large_weight(large);
+    large->bytes = bytes;
+    larges.held += large_weight(large);
+    large_count_bytes(large);
+    return large;
+}
+
+/* A waiting block that wastes at most a quarter, or a longer one for a long one; and what has to go because it is live now. Under the lock, which it
+ * releases. */
+static NOINLINE struct large *large_take_fit(size_t bytes, size_t fit, size_t alignment) {
     struct large *large = large_take_waiting(fit, fit + fit / 4, alignment, false), *out = NULL;
+    if (!large && bytes > RUN_LARGEST)
+        large = large_take_waiting(fit > LARGE_LONG ? fit : spare_round(LARGE_LONG + UNIT_SIZE), SIZE_MOST,
+                                   alignment, true);
     if (large) {
         large_enter(large, bytes);
         out = large_excess();
     }
-    lock_release(&larges.lock);
+    favour_release(&larges.lock);
     large_release_all(out);
     return large;
 }
 
-void *large_new(size_t size, size_t alignment, bool *zeroed) {
+/* A run or a mapping of the kernel's, or a waiting block that nearly fits only with a cut. */
+static NOINLINE struct large *large_new_from_below(size_t bytes, size_t fit, size_t alignment, bool *zeroed) {
+    bool run = bytes <= RUN_LARGEST && alignment == UNIT_SIZE;
+    struct large *large = run ? large_new_run(bytes, zeroed) : large_new_mapping(fit, alignment, zeroed);
+    if (!large)
+        return NULL;
+    favour_take(&larges.lock);
+    bool first = larges.live_peak == 0;
+    large_enter(large, bytes);
+    favour_release(&larges.lock);
+    if (first)
+        favour_prepare();
+    large_settle();
+    return large;
+}
+
+FLATTEN void *large_new(size_t size, size_t alignment, bool *zeroed) {
     if (size > SIZE_MOST || alignment > PTRDIFF_MAX / 2)
         return NULL;
     alignment = alignment < UNIT_SIZE ? UNIT_SIZE : alignment;
     size_t bytes = align_up(size ? size : 1, UNIT_SIZE), fit = spare_round(bytes);
     *zeroed = false;
-    struct large *large = large_take_fit(bytes, fit, alignment);
-    if (!large) {
-        bool run = bytes <= RUN_LARGEST && alignment == UNIT_SIZE;
-        large = run ? large_new_run(bytes, zeroed) : large_new_mapping(fit, alignment, zeroed);
-        if (!large)
-            return NULL;
-        lock_take(&larges.lock);
-        large_enter(large, bytes);
-        lock_release(&larges.lock);
-        large_settle();
-    }
+    favour_take(&larges.lock);
+    struct large *large = large_take_recent(bytes, fit, alignment);
+    if (LIKELY(large))
+        favour_release(&larges.lock);
+    else
+        large = large_take_fit(bytes, fit, alignment);
+    if (UNLIKELY(!large))
+        large = large_new_from_below(bytes, fit, alignment, zeroed);
+    if (UNLIKELY(!large))
+        return NULL;
     pagemap_set(large->start, 1, large->home ? PAGEMAP_RUN : PAGEMAP_MAPPING, large);
     ASSERT(P1, ((uintptr_t)large->start & (alignment - 1)) == 0);
     return large->start;
@@ -362,17 +538,17 @@ void *large_new(size_t size, size_t alignment, bool *zeroed) {
 
 /* The block gets another length, and stands on `extent` bytes now. */
 static void *large_set(struct large *large, size_t bytes, size_t extent) {
-    lock_take(&larges.lock);
+    favour_take(&larges.lock);
     large_leave(large);
     large->extent = extent;
     large_enter(large, bytes);
-    lock_release(&larges.lock);
+    favour_release(&larges.lock);
     return large->start;
 }
 
 /* Grows within the slack; when that is not what is wanted, the slack stays as it is until the block is set anew. */
 static bool large_grow_inside(struct large *large, size_t bytes) {
-    lock_take(&larges.lock);
+    favour_take(&larges.lock);
     bool inside = bytes > large->bytes && bytes <= large->extent;
     if (inside) {
         large_leave(large);
@@ -380,45 +556,21 @@ static bool large_grow_inside(struct large *large, size_t bytes) {
     } else {
         large_keep_slack(large);
     }
-    lock_release(&larges.lock);
+    favour_release(&larges.lock);
     return inside;
 }
 
 /* Where a block that grows finds warm pages: the smallest mapping that waits and is long enough, if at least half of it
  * is in memory; its seam, if any, must come to lie under the block's pages. */
 static struct large *large_warm_target(const struct large *large, size_t bytes) {
-    lock_take(&larges.lock);
+    favour_take(&larges.lock);
     struct large *target = large->seam ? NULL : large_take_waiting(bytes, SIZE_MOST, UNIT_SIZE, true);
     if (target && (target->seam > large->extent || target->resident < target->extent / 2)) {
         large_wait(target);
         target = NULL;
     }
-    lock_release(&larges.lock);
+    favour_release(&larges.lock);
     return target;
-}
-
-/* Moves the pages of a block over the first ones of `target`, area by area. Of the second, what cannot be moved is copied:
- * then it stays where it was, too, and that is lost. */
-static bool large_move_pages(const struct large *large, struct large *target) {
-    size_t first = large->seam ? large->seam : large->extent, second = large->extent - first;
-    if (large->home)
-        return pages_move_out(large->start, first, target->start);
-    if (!os_remap_to(large->start, first, first, target->start))
-        return false;
-    if (second > 0 && !os_remap_to(large->start + first, second, second, target->start + first)) {
-        memcpy(target->start + first, large->start + first, second);
-        os_unmap(large->start + first, second);
-    }
-    return true;
-}
-
-static void large_swap_place(struct large *large, struct large *target) {
-    struct large old = *large;
-    large->start = target->start;
-    large->home = NULL;
-    large->seam = old.seam ? old.seam : old.extent < target->extent ? old.extent : 0;
-    large->extent = target->extent;
-    *target = old;
 }
 
 /* Moves the block's pages to the mapping `target`. The old addresses lose their tag before another thread can get them. */
@@ -432,11 +584,11 @@ static void *large_move(struct large *large, size_t bytes, struct large *target)
         large_release(target);
         return NULL;
     }
-    lock_take(&larges.lock);
+    favour_take(&larges.lock);
     large_leave(large);
     large_swap_place(large, target);
     large_enter(large, bytes);
-    lock_release(&larges.lock);
+    favour_release(&larges.lock);
     size_t units = target->extent >> UNIT_SHIFT;
     if (target->home) {
         pagemap_set(target->start, units, PAGEMAP_NONE, NULL);
@@ -514,18 +666,28 @@ void *large_resize(struct large *large, size_t size) {
 
 /* What large_purge gives up next, NULL when it is done. */
 static struct large *large_give_up(size_t keep) {
-    lock_take(&larges.lock);
+    favour_take(&larges.lock);
     bool oldest = spare_resident_bytes() > keep || keep == 0;
     struct large *large = oldest ? large_give_up_oldest() : NULL;
     if (!large && spare_resident_bytes() <= keep)
         large = large_give_up_slack();
-    lock_release(&larges.lock);
+    favour_release(&larges.lock);
     return large;
+}
+
+/* Everything that waits is where it can be given up, from here on until somebody frees a block. */
+static void large_gather_now(void) {
+    struct large *out = NULL;
+    favour_take(&larges.lock);
+    large_gather(&out);
+    favour_release(&larges.lock);
+    large_release_all(out);
 }
 
 size_t large_purge(size_t keep) {
     size_t purged = 0;
     bool runs = false;
+    large_gather_now();
     for (struct large *large; (large = large_give_up(keep)) != NULL;) {
         runs |= large->home != NULL;
         purged += large_release(large);
@@ -533,21 +695,40 @@ size_t large_purge(size_t keep) {
     return runs ? purged + superslab_purge(keep, UINT_MAX) : purged;
 }
 
-size_t large_purge_rested(void) {
+/* The slack of a block that has had it since before the last look, NULL if there is none. */
+static struct large *large_give_up_rested_slack(void) {
+    favour_take(&larges.lock);
+    const struct large *oldest = larges.roomy.oldest;
+    struct large *rest = oldest && oldest->since != larges.looks ? large_give_up_slack() : NULL;
+    favour_release(&larges.lock);
+    return rest;
+}
+
+static size_t large_purge_rested_slack(void) {
     size_t purged = 0;
-    lock_take(&larges.lock);
+    struct large *rest;
+    for (unsigned i = 0; i < LARGE_GIVE_UP && (rest = large_give_up_rested_slack()) != NULL; i++)
+        purged += large_release(rest);
+    favour_take(&larges.lock);
+    larges.looks++;
+    favour_release(&larges.lock);
+    return purged;
+}
+
+size_t large_purge_rested(void) {
+    size_t purged = large_purge_rested_slack();
+    large_gather_now();
+    favour_take(&larges.lock);
     size_t rested = spare_rested_bytes(), keep = spare_resident_bytes() - rested;
-    lock_release(&larges.lock);
+    favour_release(&larges.lock);
     for (struct large *large; rested > 0 && (large = large_give_up(keep)) != NULL;)
         purged += large_release(large);
     return purged;
 }
 
 size_t large_waiting_bytes(void) {
-    lock_take(&larges.lock);
-    size_t bytes = spare_resident_bytes();
-    lock_release(&larges.lock);
-    return bytes;
+    return spare_resident_bytes() + __atomic_load_n(&larges.recent.resident, __ATOMIC_RELAXED) +
+           __atomic_load_n(&larges.slack, __ATOMIC_RELAXED);
 }
 
 void large_configure(size_t cache_bytes) {
@@ -559,12 +740,13 @@ size_t large_mapped_bytes(void) {
 }
 
 size_t large_cached_bytes(void) {
+    large_gather_now();
     return spare_mapping_bytes();
 }
 
 void large_lock(bool take) {
     if (take)
-        lock_take(&larges.lock);
+        favour_end(&larges.lock);
     else
-        lock_release(&larges.lock);
+        favour_release(&larges.lock);
 }

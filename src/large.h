@@ -3,15 +3,20 @@
  * Owns blocks above the largest size class. Up to 1 MiB a block is a run of units in a superslab; above, or
  * for alignments above a unit, it is a mapping of its own. A freed block waits whole (spare.h) for the next
  * request of nearly its size: a program that takes and returns large buffers makes no system calls and faults no
- * pages. How much of it is in memory is measured at its first free and at each LARGE_MEASURE-th after; live bytes and
- * what waits in memory stay together within an eighth above what was once live. A block that grows takes its
- * pages along (mremap); it moves into what waits when that is large enough, and keeps the rest as slack.
+ * pages. How much of it is in memory is measured at its first free and at each LARGE_MEASURE-th after, less and less
+ * often while that does not change, down to each LARGE_MEASURE_MOST-th; what live and waiting blocks hold stays together
+ * within three sixteenths above what was once live. A block that grows takes its pages along (mremap); it moves into what
+ * waits when that is large enough, and keeps the rest as slack.
+ *
+ * Of a long block (above LARGE_LONG) all counts, because the next one may touch what the last one has not. Where none of
+ * nearly the size waits, a longer one serves and lends the rest as slack, or the longest is stretched, and only its new
+ * pages are faulted. Slack goes home as what waits does.
  *
  * P1  a record in use describes exactly one live block, and its first unit has its tag
  * P2  what waits holds at most the configured bytes in memory, as measured, in at most LARGE_WAITING_MOST blocks
  * P3  nothing is unmapped that this room did not map; what cannot be unmapped is kept for reuse
  *
- * Any thread may call everything here; one lock of rank 7, held for a bounded search, never during a
+ * Any thread may call everything here; one lock of rank 7 (favour.h), held for a bounded search, never during a
  * system call. One call gives up at most LARGE_GIVE_UP waiting blocks.
  */
 #ifndef HAKMEM_LARGE_H
@@ -19,7 +24,16 @@
 
 #include "spare.h"
 
-enum { LARGE_WAITING_MOST = 256, LARGE_MEASURE = 64, LARGE_GIVE_UP = 32 };
+#define LARGE_LONG (4 * MIB) /* a block of more is long */
+
+enum {
+    LARGE_WAITING_MOST = 256,
+    LARGE_MEASURE = 64,
+    LARGE_MEASURE_MOST = 1024,
+    LARGE_GIVE_UP = 32,
+    LARGE_PEAK_SIXTEENTHS = 19, /* of what was once live: what live and waiting blocks may hold together */
+    LARGE_STRETCH = 8           /* times as long as it was may become what waits */
+};
 
 /* A block of at least `size` bytes at a multiple of `alignment`; *zeroed says whether it reads as zero.
  * NULL: no memory. */
@@ -36,10 +50,11 @@ void *large_resize(struct large *large, size_t size);
  * Runs go to their superslabs, and on from there. Returns the bytes that went home. */
 size_t large_purge(size_t keep);
 
-/* Gives home what has waited since the last call of this function, and was not needed once. Returns the bytes. */
+/* Gives home what has waited since the last call of this function, and was not needed once, and the slack of live blocks
+ * that is as old. Returns the bytes. */
 size_t large_purge_rested(void);
 
-/* Bytes in memory of blocks that wait for the next request. */
+/* Bytes in memory of blocks that wait for the next request, and the slack of live ones. */
 size_t large_waiting_bytes(void);
 
 /* Bytes in memory that may wait; told by lifecycle once. */

@@ -75,6 +75,13 @@ void lock_reset(struct lock *lock) {
     atomic_store_explicit(&lock->state, LOCK_FREE, memory_order_release);
 }
 
+void lock_note(const struct lock *lock, bool held) {
+    if (!has(asserts) || lock_thread.forking)
+        return;
+    ASSERT(P1, !held || (lock_thread.held & (2 * lock_bit(lock) - 1)) == 0);
+    lock_thread.held = held ? lock_thread.held | lock_bit(lock) : lock_thread.held & ~lock_bit(lock);
+}
+
 void lock_forking(bool on) {
     lock_thread.forking = on;
 }

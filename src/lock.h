@@ -36,6 +36,9 @@ bool lock_try(struct lock *lock);
 
 void lock_release(struct lock *lock);
 void lock_reset(struct lock *lock);
+
+/* In the check variant: the calling thread is now, or is no longer, where the lock would let it, by another way. */
+void lock_note(const struct lock *lock, bool held);
 void lock_forking(bool on);
 
 #endif

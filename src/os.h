@@ -49,6 +49,7 @@ struct os_counts {
     _Atomic uint64_t bytes[OS_KINDS]; /* that successful calls of each kind were for */
     _Atomic uint64_t ns[OS_KINDS];    /* spent in calls of each kind; 0 unless os_configure wants it */
     _Atomic uint64_t name;            /* prctl calls: mappings that were to get a name */
+    _Atomic uint64_t look;            /* mincore calls: how much of a range is in memory */
     _Atomic uint64_t wait;            /* futex calls: locks that a thread had to sleep for */
     _Atomic uint64_t wake;            /* ... and somebody to wake */
     _Atomic uint64_t file;            /* files of /proc and /sys that were opened */
@@ -77,6 +78,13 @@ void *os_remap(void *address, size_t old_bytes, size_t new_bytes, bool may_move)
 
 /* Moves the pages over `target`, a range of new_bytes that we mapped before. NULL when refused. */
 void *os_remap_to(void *address, size_t old_bytes, size_t new_bytes, void *target);
+
+/* Moves the pages of a range of ours over `target`, a range of ours as long; the old one stays mapped and reads as zero.
+ * False when refused, as by kernels before 5.7: nothing has changed. */
+bool os_move_out(void *address, size_t bytes, void *target);
+
+/* For each of `pages` pages a byte whose lowest bit says whether it is in memory. False where the kernel does not say. */
+bool os_in_memory(const void *address, size_t pages, unsigned char *present);
 
 /* The range must be one that we mapped. OS_FREE becomes OS_DONTNEED on kernels that do not know it. */
 bool os_advise(void *address, size_t bytes, enum os_advice advice);
@@ -114,6 +122,15 @@ void os_wait_for(_Atomic uint32_t *word, uint32_t expected, uint64_t ns);
 /* Makes every running thread of the process pass a full memory barrier (membarrier(2), PRIVATE_EXPEDITED), so that the
  * other side of a handshake needs none. False where the kernel or a filter refuses: then there was no barrier. */
 bool os_barrier_everywhere(void);
+
+/* Asks the kernel to be ready for that; costs a process that has other threads milliseconds, once. False: refused. */
+bool os_barrier_prepare(void);
+
+/* True when os_barrier_everywhere has been prepared for: it will not take long, and not be refused. */
+bool os_barrier_ready(void);
+
+/* True when a filter of system calls (seccomp) looks on, which may kill for calls that programs seldom make. */
+bool os_is_filtered(void);
 
 /* True when the process runs with more rights than its user. */
 bool os_secure(void);

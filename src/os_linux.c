@@ -33,6 +33,7 @@
 #define PR_SET_VMA_ANON_NAME 0
 #endif
 
+#define OS_MREMAP_DONTUNMAP 4 /* older headers do not name it */
 #define OS_NANOSECONDS 1000000000u
 #define OS_NO_NAMES UINT32_MAX
 #define OS_KEPT_LOWEST 100 /* out of the way of programs that count on low numbers */
@@ -48,6 +49,7 @@ static struct {
     size_t first_bytes;
     enum os_use first_use;
     _Atomic uint32_t refused; /* bit per advice that the kernel refuses for good */
+    _Atomic bool barrier;     /* that was registered; relaxed: seen late, it costs a call */
     _Atomic uint64_t random;  /* state of the generator that stands in for getrandom */
     int kept_fd;              /* a duplicate of standard error, 0 if none; and the file that it meant then */
     dev_t kept_device;
@@ -216,6 +218,24 @@ void *os_remap(void *address, size_t old_bytes, size_t new_bytes, bool may_move)
 
 void *os_remap_to(void *address, size_t old_bytes, size_t new_bytes, void *target) {
     return os_remap_call(address, old_bytes, new_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, target, new_bytes);
+}
+
+/* The target's own pages go, the old range stays: together as much is mapped as before. */
+bool os_move_out(void *address, size_t bytes, void *target) {
+    int error;
+    os_memory_call(OS_REMAP, bytes, &error, SYS_mremap, (long)address, (long)bytes, (long)bytes,
+                   MREMAP_MAYMOVE | MREMAP_FIXED | OS_MREMAP_DONTUNMAP, (long)target, 0);
+    os_count(&os_counts.remap);
+    if (error != 0)
+        os_count(&os_counts.remap_failed);
+    return error == 0;
+}
+
+bool os_in_memory(const void *address, size_t pages, unsigned char *present) {
+    int error;
+    os_count(&os_counts.look);
+    os_call(&error, SYS_mincore, (long)address, (long)(pages * os_page_size()), (long)present, 0, 0, 0);
+    return error == 0;
 }
 
 /* One madvise; returns its error number. */
@@ -445,16 +465,28 @@ void os_wait_for(_Atomic uint32_t *word, uint32_t expected, uint64_t ns) {
         os_call(&error, SYS_nanosleep, (long)&limit, 0, 0, 0, 0, 0);
 }
 
-bool os_barrier_everywhere(void) {
-    /* Registered by the first who asks; asking twice does no harm. Relaxed: a flag that is seen late costs a call. */
-    static _Atomic bool registered;
+bool os_barrier_ready(void) {
+    return atomic_load_explicit(&os_state.barrier, memory_order_relaxed);
+}
+
+/* Asking twice does no harm. */
+bool os_barrier_prepare(void) {
     int error;
-    if (!atomic_load_explicit(&registered, memory_order_relaxed)) {
-        if (os_call(&error, SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0) != 0)
-            return false;
-        atomic_store_explicit(&registered, true, memory_order_relaxed);
-    }
-    return os_call(&error, SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0) == 0;
+    if (os_call(&error, SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0) != 0)
+        return false;
+    atomic_store_explicit(&os_state.barrier, true, memory_order_relaxed);
+    return true;
+}
+
+bool os_barrier_everywhere(void) {
+    int error;
+    return (os_barrier_ready() || os_barrier_prepare()) &&
+           os_call(&error, SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0) == 0;
+}
+
+bool os_is_filtered(void) {
+    int error;
+    return os_call(&error, SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0) != 0;
 }
 
 void os_wake(_Atomic uint32_t *word, unsigned waiters) {

@@ -1,6 +1,6 @@
 #include "spare.h"
 
-enum { BINS = SPARE_WORDS * 64, EXACT = 32, STEPS_SHIFT = 4 };
+enum { BINS = SPARE_WORDS * 64 };
 
 static struct {
     uint64_t filled[SPARE_WORDS]; /* a bit a bin */
@@ -11,20 +11,6 @@ static struct {
 
 /* Apart, because they start as zeros: they take no room in the file and no page until they are used. */
 SPARSE static struct large *spare_bins[BINS];
-
-/* The bin of blocks of this size, rounded down. */
-static unsigned spare_bin(size_t bytes) {
-    size_t units = bytes >> UNIT_SHIFT;
-    if (units < EXACT)
-        return (unsigned)units;
-    unsigned shift = bits_highest(units) - STEPS_SHIFT;
-    return (shift << STEPS_SHIFT) + (unsigned)(units >> shift);
-}
-
-size_t spare_round(size_t bytes) {
-    size_t units = bytes >> UNIT_SHIFT;
-    return units < EXACT ? bytes : align_up(bytes, (size_t)UNIT_SIZE << (bits_highest(units) - STEPS_SHIFT));
-}
 
 void spare_age_add(struct spare_ages *ages, struct large *large) {
     large->newer = NULL;
@@ -50,7 +36,8 @@ void spare_age_remove(struct spare_ages *ages, struct large *large) {
 /* Sums are written under the lock, some are read without. */
 static void spare_count(const struct large *large, bool waits) {
     size_t *total = large->home ? &spares.runs : &spares.mappings;
-    spares.resident += waits ? large->resident : -large->resident;
+    size_t resident = spares.resident + (waits ? large->resident : -large->resident);
+    __atomic_store_n(&spares.resident, resident, __ATOMIC_RELAXED);
     if (spares.resident < spares.rested)
         spares.rested = spares.resident;
     __atomic_store_n(total, *total + (waits ? large->extent : -large->extent), __ATOMIC_RELAXED);
@@ -117,6 +104,27 @@ struct large *spare_take(size_t bytes, size_t most, size_t alignment, bool mappi
     return NULL;
 }
 
+/* The last filled bin below `bin`, BINS if there is none. */
+static unsigned spare_previous_bin(unsigned bin) {
+    unsigned word = bin / 64;
+    uint64_t bits = word < SPARE_WORDS ? spares.filled[word] & ((1ULL << bin % 64) - 1) : 0;
+    while (!bits && word-- > 0)
+        bits = spares.filled[word];
+    return bits ? word * 64 + bits_highest(bits) : BINS;
+}
+
+struct large *spare_take_shorter(size_t bytes, size_t least) {
+    for (unsigned bin = spare_previous_bin(spare_bin(bytes)); bin != BINS && bin >= spare_bin(least);
+         bin = spare_previous_bin(bin)) {
+        struct large *large = spare_look(bin, UNIT_SIZE, true);
+        if (!large)
+            continue;
+        spare_remove(large);
+        return large;
+    }
+    return NULL;
+}
+
 struct large *spare_oldest(void) {
     return spares.ages.oldest;
 }
@@ -128,7 +136,7 @@ size_t spare_rested_bytes(void) {
 }
 
 size_t spare_resident_bytes(void) {
-    return spares.resident;
+    return __atomic_load_n(&spares.resident, __ATOMIC_RELAXED);
 }
 
 size_t spare_mapping_bytes(void) {

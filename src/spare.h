@@ -8,6 +8,7 @@
  *
  * P1  a block taken has at least the bytes asked for, at most those allowed, and its start is aligned
  * P2  the sums of bytes are those of the blocks that wait
+ * P3  at most SPARE_RECENT blocks are on the stacks of those freed last, with fewer bytes in memory than it was told
  *
  * Called by large alone, under large's lock; it never waits, maps or allocates. Every call takes bounded time:
  * SPARE_WORDS words of a bitmap, and SPARE_LOOKS blocks of each bin that may do.
@@ -17,7 +18,14 @@
 
 #include "superslab.h"
 
-enum { SPARE_WORDS = 12, SPARE_LOOKS = 8 };
+enum {
+    SPARE_WORDS = 12,
+    SPARE_LOOKS = 8,
+    SPARE_EXACT = 32,
+    SPARE_STEPS_SHIFT = 4,
+    SPARE_RECENT = 64,
+    SPARE_RECENT_BINS = 64
+};
 
 /* The record of a large block: large's while the block lives, spare's while it waits. */
 struct large {
@@ -29,9 +37,10 @@ struct large {
     struct superslab *home;      /* NULL: a mapping */
     struct large *next, *before; /* waiting: in its bin; next: in any other list of large's */
     struct large *newer, *older; /* by age */
-    unsigned turns;              /* how often it was freed */
     unsigned place;              /* waiting: in large's table */
-    bool roomy;                  /* live: it has slack that can be taken back */
+    uint16_t every, due; /* frees from one measuring to the next (0: not measured yet), and left until then */
+    bool roomy;          /* live: it has slack that can be taken back */
+    uint32_t since;      /* ... since this look of large's */
 };
 
 /* Blocks by age. */
@@ -42,25 +51,84 @@ struct spare_ages {
 void spare_age_add(struct spare_ages *ages, struct large *large);
 void spare_age_remove(struct spare_ages *ages, struct large *large);
 
-/* The least size from `bytes` (a multiple of the unit) on that begins a bin: at most a sixteenth more. */
-size_t spare_round(size_t bytes);
+/* The bin of blocks of this size, a multiple of the unit, rounded down. */
+static inline unsigned spare_bin(size_t bytes) {
+    size_t units = bytes >> UNIT_SHIFT;
+    if (units < SPARE_EXACT)
+        return (unsigned)units;
+    unsigned shift = bits_highest(units) - SPARE_STEPS_SHIFT;
+    return (shift << SPARE_STEPS_SHIFT) + (unsigned)(units >> shift);
+}
+
+/* The least size from `bytes` on that begins a bin: at most a sixteenth more. */
+static inline size_t spare_round(size_t bytes) {
+    size_t units = bytes >> UNIT_SHIFT;
+    return units < SPARE_EXACT
+               ? bytes
+               : align_up(bytes, (size_t)UNIT_SIZE << (bits_highest(units) - SPARE_STEPS_SHIFT));
+}
 
 void spare_put(struct large *large);
 
 /* Takes the smallest that has `bytes` (a result of spare_round) to `most` bytes; NULL if none has. */
 struct large *spare_take(size_t bytes, size_t most, size_t alignment, bool mapping);
 
+/* Takes the longest mapping of less than `bytes` (a result of spare_round) and at least `least`; NULL if there is none. */
+struct large *spare_take_shorter(size_t bytes, size_t least);
+
 /* The one that waits longest, NULL if none does. It still waits. */
 struct large *spare_oldest(void);
 
 void spare_remove(struct large *large);
 
-size_t spare_resident_bytes(void);
+size_t spare_resident_bytes(void); /* may be read without the lock */
 
 /* The least that those were since the last call of this function: what nobody has asked for meanwhile. */
 size_t spare_rested_bytes(void);
 
 size_t spare_mapping_bytes(void); /* address space of mappings that wait; may be read without the lock */
 size_t spare_run_bytes(void);     /* the same of runs */
+
+/* The blocks freed last, at hand: on stacks, one for each of the first bins. A block here is in no other list and no other
+ * sum: to put one here and to take it again is a handful of stores. It comes to wait in order when large gathers it. */
+struct spare_recent {
+    struct large *stack[SPARE_RECENT_BINS]; /* by next */
+    uint64_t filled;                        /* a bit a stack */
+    size_t resident; /* bytes of them in memory, as last measured; may be read without the lock */
+    unsigned count;
+};
+
+static inline void spare_recent_count(struct spare_recent *recent, size_t resident, unsigned blocks) {
+    __atomic_store_n(&recent->resident, recent->resident + resident, __ATOMIC_RELAXED);
+    recent->count += blocks;
+}
+
+/* False: there are blocks enough, or `most` bytes of them would be in memory. */
+static inline bool spare_recent_put(struct spare_recent *recent, struct large *large, size_t most) {
+    unsigned bin = spare_bin(large->extent);
+    if (UNLIKELY(bin >= SPARE_RECENT_BINS || recent->count == SPARE_RECENT ||
+                 recent->resident + large->resident >= most))
+        return false;
+    large->next = recent->stack[bin];
+    recent->stack[bin] = large;
+    recent->filled |= 1ULL << bin;
+    spare_recent_count(recent, large->resident, 1);
+    return true;
+}
+
+/* The newest one of the smallest size from `bytes` (a result of spare_round) to `most` bytes, NULL if there is none. */
+static inline struct large *spare_recent_take(struct spare_recent *recent, size_t bytes, size_t most) {
+    unsigned first = spare_bin(bytes), last = spare_bin(most);
+    uint64_t filled = first < SPARE_RECENT_BINS ? recent->filled >> first : 0;
+    unsigned bin = filled ? first + bits_lowest(filled) : SPARE_RECENT_BINS;
+    if (bin >= SPARE_RECENT_BINS || bin > last)
+        return NULL;
+    struct large *large = recent->stack[bin];
+    recent->stack[bin] = large->next;
+    recent->filled &= ~((uint64_t)(large->next == NULL) << bin);
+    spare_recent_count(recent, -large->resident, -1u);
+    ASSERT(P1, large->extent >= bytes);
+    return large;
+}
 
 #endif

@@ -240,7 +240,9 @@ class Walk:
         """Large blocks that wait, and those that the kernel would not unmap: not live, whatever was read before."""
         cache = self.layout.roots["larges.cache"]
         addresses = [int(address) for address in self._words(cache.address, cache.bytes) if address]
-        addresses += self._list(self.layout.roots["larges.stuck"].address, "large.next")
+        lists = [self.layout.roots["larges.stuck"], self.layout.roots["larges.recent.stack"]]
+        for head in (at for root in lists for at in range(root.address, root.address + root.bytes, WORD)):
+            addresses += self._list(head, "large.next")
         found = {}
         for address in addresses:
             try:

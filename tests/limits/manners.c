@@ -8,6 +8,7 @@
 #include "limits.h"
 #include <stdarg.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 enum { MAPPINGS = 4096, NAME_A_MAPPING = 0x53564d41, ADVICE_KINDS = 64, DONT_UNMAP = 4 };
@@ -84,7 +85,7 @@ static void look(long number, const long *a, long result) {
         if (a[2] >= 0 && a[2] < ADVICE_KINDS)
             seen.advice[a[2]]++;
     }
-    seen.other_setting |= number == SYS_prctl && a[0] != NAME_A_MAPPING;
+    seen.other_setting |= number == SYS_prctl && a[0] != NAME_A_MAPPING && a[0] != PR_GET_SECCOMP; /* asks */
 }
 
 long syscall(long number, ...) {

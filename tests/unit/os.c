@@ -197,6 +197,40 @@ static void os_remap_to_a_target_of_ours(void **state) {
     assert_int_equal(mapped(), before);
 }
 
+static void os_move_out_leaves_zeroes(void **state) {
+    (void)state;
+    unsigned char *from = os_map(2 * MIB, NULL), *target = os_map(2 * MIB, NULL);
+    uint64_t before = mapped(), bytes = atomic_load(&os_counts.bytes[OS_REMAP]);
+    memset(from, 7, 2 * MIB);
+    assert_true(os_move_out(from + MIB / 2, MIB, target));
+    assert_int_equal(target[0] + target[MIB - 1], 14);
+    assert_int_equal(target[MIB], 0);
+    assert_int_equal(from[MIB / 2 - 1] + from[MIB / 2 + MIB], 14);
+    assert_int_equal(from[MIB / 2] + from[MIB / 2 + MIB - 1], 0);
+    assert_int_equal(mapped(), before);
+    assert_int_equal(atomic_load(&os_counts.bytes[OS_REMAP]) - bytes, MIB);
+    uint64_t failed = atomic_load(&os_counts.remap_failed);
+    refuse(SYS_mremap, ENOMEM, 1);
+    assert_false(os_move_out(target, MIB, from));
+    assert_int_equal(from[0] + target[0], 14);
+    assert_int_equal(atomic_load(&os_counts.remap_failed) - failed, 1);
+    assert_true(os_unmap(from, 2 * MIB) && os_unmap(target, 2 * MIB));
+    assert_int_equal(errno, 77);
+}
+
+static void os_in_memory_says_which_pages(void **state) {
+    (void)state;
+    unsigned char present[4], *p = os_map(4 * os_page_size(), NULL);
+    uint64_t looks = atomic_load(&os_counts.look);
+    p[2 * os_page_size()] = 1;
+    assert_true(os_in_memory(p, 4, present));
+    assert_int_equal(present[2] & 1, 1);
+    assert_true(os_unmap(p, 4 * os_page_size()));
+    assert_false(os_in_memory(p, 4, present));
+    assert_int_equal(atomic_load(&os_counts.look) - looks, 2);
+    assert_int_equal(errno, 77);
+}
+
 static void os_advice_gives_memory_back(void **state) {
     (void)state;
     unsigned char *p = os_map(MIB, NULL);
@@ -548,6 +582,8 @@ int main(void) {
         cmocka_unit_test_setup(os_P3_aligned_map_fails_whole, setup),
         cmocka_unit_test_setup(os_remap_keeps_content, setup),
         cmocka_unit_test_setup(os_remap_to_a_target_of_ours, setup),
+        cmocka_unit_test_setup(os_move_out_leaves_zeroes, setup),
+        cmocka_unit_test_setup(os_in_memory_says_which_pages, setup),
         cmocka_unit_test_setup(os_advice_gives_memory_back, setup),
         cmocka_unit_test_setup(os_P4_a_refusal_for_good_is_remembered, setup),
         cmocka_unit_test_setup(os_write_writes_all_of_it, setup),

@@ -124,11 +124,49 @@ static void spare_oldest_goes_first_and_newest_out(void **state) {
     assert_null(spare_oldest());
 }
 
+static void spare_P3_stacks_are_bounded(void **state) {
+    (void)state;
+    struct spare_recent recent = {.filled = 0};
+    struct large blocks[SPARE_RECENT + 1] = {{.extent = 0}};
+    for (unsigned i = 0; i <= SPARE_RECENT; i++) {
+        blocks[i] = (struct large){.extent = (1 + i % 7) * (size_t)UNIT_SIZE, .resident = 4096};
+        assert_int_equal(spare_recent_put(&recent, &blocks[i], MIB), i < SPARE_RECENT);
+    }
+    for (unsigned i = SPARE_RECENT; i > 0; i--)
+        assert_non_null(spare_recent_take(&recent, UNIT_SIZE, MIB));
+    assert_null(spare_recent_take(&recent, UNIT_SIZE, MIB));
+    assert_int_equal(recent.resident + recent.filled + recent.count, 0);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(spare_recent_put(&recent, &blocks[i], 3 * 4096), i < 2);
+    struct large huge = {.extent = GIB};
+    assert_false(spare_recent_put(&recent, &huge, MIB));
+}
+
+static void spare_P1_stacks_hand_out_what_fits(void **state) {
+    (void)state;
+    struct spare_recent recent = {.filled = 0};
+    struct large blocks[4];
+    static const unsigned units[4] = {4, 5, 5, 40};
+    for (unsigned i = 0; i < 4; i++) {
+        blocks[i] = (struct large){.extent = units[i] * (size_t)UNIT_SIZE};
+        assert_true(spare_recent_put(&recent, &blocks[i], MIB));
+    }
+    assert_null(spare_recent_take(&recent, 6 * UNIT_SIZE, 39 * UNIT_SIZE));
+    assert_ptr_equal(spare_recent_take(&recent, 5 * UNIT_SIZE, 6 * UNIT_SIZE), &blocks[2]); /* the newest */
+    assert_ptr_equal(spare_recent_take(&recent, 4 * UNIT_SIZE, 6 * UNIT_SIZE), &blocks[0]); /* the smallest */
+    assert_ptr_equal(spare_recent_take(&recent, 4 * UNIT_SIZE, 6 * UNIT_SIZE), &blocks[1]);
+    assert_null(spare_recent_take(&recent, UNIT_SIZE, 36 * UNIT_SIZE));
+    assert_ptr_equal(spare_recent_take(&recent, 38 * UNIT_SIZE, 41 * UNIT_SIZE), &blocks[3]);
+    assert_null(spare_recent_take(&recent, GIB, 2 * GIB));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spare_P1_P2_random_program),
         cmocka_unit_test(spare_rounds_to_the_begin_of_a_bin),
         cmocka_unit_test(spare_oldest_goes_first_and_newest_out),
+        cmocka_unit_test(spare_P3_stacks_are_bounded),
+        cmocka_unit_test(spare_P1_stacks_hand_out_what_fits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,42 @@
+#include "pages.h"
+
+#include "base.h"
+#include "boxes.h"
+#include "os.h"
+
+enum { PAGES_SAMPLE = 1024 }; /* pages that one call looks at */
+
+/* How many of eight bytes are odd. */
+static size_t pages_odd_bytes(uint64_t word) {
+    const uint64_t ones = 0x0101010101010101;
+    return (word & ones) * ones >> 56;
+}
+
+/* Pages in memory of at most PAGES_SAMPLE pages. */
+static size_t pages_count(const unsigned char *start, size_t pages) {
+    union {
+        unsigned char page[PAGES_SAMPLE];
+        uint64_t eight[PAGES_SAMPLE / 8];
+    } present;
+    size_t count = 0, eights = (pages + 7) / 8;
+    present.eight[eights - 1] = 0;
+    if (!os_in_memory(start, pages, present.page))
+        return pages;
+    for (size_t i = 0; i < eights; i++)
+        count += pages_odd_bytes(present.eight[i]);
+    return count;
+}
+
+size_t pages_resident(const void *start, size_t bytes) {
+    const unsigned char *at = start;
+    size_t page = os_page_size(), pages = bytes / page, count = 0, looked = 0;
+    bool all = bytes <= PAGES_COUNTED;
+    size_t step = all ? PAGES_SAMPLE : (pages - PAGES_SAMPLE) / 3;
+    for (size_t from = 0; from < pages && (all || looked < 4 * (size_t)PAGES_SAMPLE); from += step) {
+        size_t some = pages - from < PAGES_SAMPLE ? pages - from : PAGES_SAMPLE;
+        count += pages_count(at + from * page, some);
+        looked += some;
+    }
+    ASSERT(P1, count <= looked);
+    return looked == pages ? count * page : bytes / looked * count;
+}
