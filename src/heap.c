@@ -10,13 +10,14 @@
 enum {
     ARRAY_WORDS = 32,
     IDLE_LOOKED_AT = 64, /* idle heaps asked for a slab in one call */
-    BURST = 2,      /* times in a row that a magazine was full, after which a burst of frees is assumed */
-    BULK = 16,      /* the same of any magazines, after which the program is taken to free all it has */
-    SWEEP = 2,      /* classes looked at for a magazine that is emptied on behalf of another */
-    DRAINING = 2,   /* during a burst the magazine holds at most this part of the class's blocks */
-    LEAST_HELD = 4, /* blocks, and that many at least */
-    UNPACK = 16,    /* packs given up whenever a heap grows: what is put by is the wrong thing, then */
-    IDLE_WARM = 4,  /* idle heaps that keep empty slabs for the next thread ... */
+    BURST = 2,       /* times in a row that a magazine was full, after which a burst of frees is assumed */
+    BULK = 16,       /* the same of any magazines, after which the program is taken to free all it has */
+    HARDLY_USED = 2, /* magazines of a slab that were ever carved, at most */
+    SWEEP = 2,       /* classes looked at for a magazine that is emptied on behalf of another */
+    DRAINING = 2,    /* during a burst the magazine holds at most this part of the class's blocks */
+    LEAST_HELD = 4,  /* blocks, and that many at least */
+    UNPACK = 16,     /* packs given up whenever a heap grows: what is put by is the wrong thing, then */
+    IDLE_WARM = 4,   /* idle heaps that keep empty slabs for the next thread ... */
     WARM_LARGEST = 4 << 20,     /* ... bytes of them at most */
     POPULATE_LARGEST = 8 << 10, /* bytes of a block */
     POPULATE_FROM = 256 << 10,  /* bytes of the class that are out */
@@ -70,6 +71,10 @@ COLD void heap_post_first(struct heap *heap, void *block) {
 
 /* ---- where a refill comes from: blocks are stored downwards from `end`, see slab_pop ---- */
 
+static bool heap_has_free(const struct heap_class *class) {
+    return class->bin[0] || class->bin[1] || class->bin[2] || class->bin[3];
+}
+
 static unsigned heap_gather_free(struct heap_class *class, void **end, unsigned count) {
     unsigned have = 0;
     for (unsigned bin = 0; bin < HEAP_BINS; bin++) {
@@ -89,9 +94,9 @@ static unsigned heap_gather_free(struct heap_class *class, void **end, unsigned 
  * filling, and costs its senders nothing. docs/experiments/batched-remote-frees.md */
 static unsigned heap_gather_freed(struct heap *heap, unsigned class, void **end, unsigned count) {
     unsigned have = 0;
-    for (unsigned words = 0, moved = 1; moved > 0 && have < count && words < HEAP_COLLECT_WORDS;
-         words += moved) {
-        moved = heap_collect_one(heap, class);
+    for (unsigned words = 0;
+         have < count && words < HEAP_COLLECT_WORDS && remote_waits_in(&heap->inbox, class);) {
+        words += heap_collect_one(heap, class);
         have += heap_gather_free(&heap->class[class], end - have, count - have);
     }
     return have;
@@ -193,7 +198,7 @@ static unsigned heap_carve(struct heap *heap, unsigned class, void **end, unsign
 
 static unsigned heap_gather_inside(struct heap *heap, unsigned class, void **end, unsigned count) {
     struct heap_class *mine = &heap->class[class];
-    unsigned have = heap_gather_free(mine, end, count);
+    unsigned have = heap_has_free(mine) ? heap_gather_free(mine, end, count) : 0;
     if (have > 0)
         return have;
     have = heap_gather_freed(heap, class, end, count);
@@ -361,19 +366,36 @@ static void heap_flush_burst(struct heap *heap, unsigned class) {
     heap->top[class] = (unsigned char *)&mine->array[mine->sentinel];
 }
 
+/* Nothing of the class is wanted soon. The empty slab that was kept goes if it was hardly used, and the next one is a first
+ * one again: of many classes a program takes a block now and then, and each would keep a unit. Inside `visit`. */
+static void heap_let_hardly_used_go(struct heap *heap, unsigned class) {
+    struct heap_class *mine = &heap->class[class];
+    struct slab *empty = mine->empty;
+    if (!empty || empty->carved > HARDLY_USED * sizeclass_table[class].magazine || !slab_is_empty(empty) ||
+        remote_is_on_its_way(empty))
+        return;
+    heap_let_go(mine, empty);
+    if (mine->out == 0)
+        mine->units = 0;
+}
+
 /* The whole program does nothing but free: what magazines of other classes hold is not wanted soon, either, and may be
  * too little to ever fill them. One after the other gets its turn. */
 static void heap_sweep(struct heap *heap) {
+    unsigned class = heap->swept;
     for (unsigned looked = 0; looked < SWEEP; looked++) {
-        unsigned class = heap->swept = (uint8_t)((heap->swept + 1) % SIZECLASS_COUNT);
+        class = heap->swept = (uint8_t)((heap->swept + 1) % SIZECLASS_COUNT);
         struct heap_class *mine = &heap->class[class];
-        if (!mine->array || heap->top[class] == (unsigned char *)&mine->array[mine->sentinel])
-            continue;
-        heap_flush_spare(heap, class);
-        heap_flush_burst(heap, class);
-        break;
+        bool holds = mine->array && heap->top[class] != (unsigned char *)&mine->array[mine->sentinel];
+        if (holds) {
+            heap_flush_spare(heap, class);
+            heap_flush_burst(heap, class);
+        }
+        if (holds || mine->empty)
+            break;
     }
     visit_enter(&heap->visit);
+    heap_let_hardly_used_go(heap, class);
     heap_unpack(heap, 1);
     visit_leave(&heap->visit);
 }
@@ -436,7 +458,10 @@ static void heap_make_room(struct heap *heap, unsigned class) {
     unsigned half = heap_half(class);
     bool sweeps = heap->fulls >= BULK, bursts = sweeps || mine->sentinel != heap_sentinel(class);
     mine->refill = (uint8_t)half;
-    if (!bursts && mine->fulls > 0 && heap_put_by(heap, class))
+    /* The spare first, which is older: what was freed last comes back first, and blocks that were never touched stay
+     * at the bottom. */
+    if (!bursts && mine->fulls > 0 && (mine->spare_count == 0 || heap_put_spare_by(heap, class)) &&
+        heap_put_by(heap, class))
         return;
     bool full = mine->spare_count + half > 2 * half;
     if (full && (bursts || !heap_put_spare_by(heap, class)))

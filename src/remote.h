@@ -67,6 +67,11 @@ void remote_deliver(struct slab *slab);
 /* True when something is in the inbox that its owner has not taken. Any thread; a hint. */
 bool remote_waits(const struct inbox *inbox);
 
+/* True when a slab of `class` waits. Its owner only; a hint. */
+static inline bool remote_waits_in(const struct inbox *inbox, unsigned class) {
+    return inbox->taken[class] || __atomic_load_n(&inbox->head[class], __ATOMIC_RELAXED);
+}
+
 /* A slab of `class` out of the inbox; NULL when there is none. Its owner only. */
 struct slab *remote_take(struct inbox *inbox, unsigned class);
 

@@ -84,6 +84,14 @@ void slab_change_owner(struct slab *slab, struct inbox *owner, uint32_t tag) {
     pagemap_set(slab->start, slab->units, tag, slab);
 }
 
+/* Writes the addresses of `count` neighbours downwards from `end`. */
+static ALWAYS_INLINE void slab_lay_down(unsigned char *block, size_t size, void **end, unsigned count) {
+    void **place = end - count;
+#pragma GCC unroll 4
+    for (; end > place; block += size)
+        *--end = block;
+}
+
 /* Takes up to `count` free blocks of one word. A word whose free blocks are neighbours, as bursts leave it, needs no
  * search for each. */
 static unsigned slab_pop_word(struct slab *slab, unsigned word, void **end, unsigned count) {
@@ -95,10 +103,7 @@ static unsigned slab_pop_word(struct slab *slab, unsigned word, void **end, unsi
         unsigned run = bits_highest(bits) + 1 - lowest;
         have = run < count ? run : count;
         unsigned char *block = base + lowest * size;
-        void **place = end - have;
-#pragma GCC unroll 4
-        for (; end > place; block += size)
-            *--end = block;
+        slab_lay_down(block, size, end, have);
         bits = have < run ? bits & ~(((1ULL << have) - 1) << lowest) : 0;
     } else {
         for (; bits && have < count; bits &= bits - 1, have++)
@@ -121,8 +126,7 @@ unsigned slab_pop(struct slab *slab, void **end, unsigned count, bool fresh) {
         unsigned left = slab_fresh(slab), more = left < count - have ? left : count - have;
         unsigned char *block = slab->start + slab->carved * size;
         slab->carved = (uint16_t)(slab->carved + more);
-        for (unsigned i = 0; i < more; i++, block += size)
-            end[-1 - (ptrdiff_t)(have + i)] = block;
+        slab_lay_down(block, size, end - have, more);
         have += more;
         if (more > 0 && slab_is_dense(slab))
             superslab_add_dense(slab->units);

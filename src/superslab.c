@@ -13,7 +13,7 @@ enum {
 };
 
 /* A heap below this is small: it gets small pages, which are all that it touches. docs/experiments/huge-pages.md */
-#define HUGE_FROM (8 * MIB)
+#define HUGE_FROM (12 * MIB)
 
 _Static_assert(TABLE_SIZE / 64 / 64 <= 64, "one word sums up the middle");
 

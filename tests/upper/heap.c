@@ -378,8 +378,9 @@ static void heap_what_is_put_by_is_bounded(void **state) {
         while (live_count > 0) {
             give_block(heap, live_count - 1);
             most = heap->packs.count > most ? heap->packs.count : most;
+            assert_true(heap->packs.bytes <= 256 * KIB);
         }
-        assert_int_equal(most, packs[i]);
+        assert_in_range(most, packs[i], packs[i] + i); /* a spare makes a smaller one */
         assert_int_equal(heap->packs.count, 0); /* more than it can put by is freed: then it is for good */
         walk();
     }
