@@ -78,9 +78,7 @@ static void janitor_listen(void) {
 static void janitor_await_growth(void) {
     size_t mapped = superslab_mapped_bytes(), free = superslab_free_bytes(),
            taken = mapped > free ? mapped - free : 0;
-    bool never = janitor.delay_ns == 0 || !janitor.allowed;
-    atomic_store_explicit(&janitor_taken_most, never ? JANITOR_NEVER : taken + JANITOR_LEAST,
-                          memory_order_relaxed);
+    atomic_store_explicit(&janitor_taken_most, taken + JANITOR_LEAST, memory_order_relaxed);
 }
 
 /* Looks until there is nothing left to do, or for a while nothing could be done: a heap that is at work all the time has
@@ -185,7 +183,10 @@ void janitor_configure(size_t delay_ms, bool thread) {
     janitor.allowed = thread;
     janitor.libc = janitor_text_at(janitor_base_of_libc());
     janitor.linker = janitor_text_at(getauxval(AT_BASE));
-    janitor_await_growth();
+    if (janitor.delay_ns > 0 && janitor.allowed)
+        janitor_await_growth();
+    else
+        atomic_store_explicit(&janitor_taken_most, JANITOR_NEVER, memory_order_relaxed);
 }
 
 void janitor_in_child(void) {

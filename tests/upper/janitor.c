@@ -40,8 +40,8 @@ static struct {
 } fake;
 
 static struct heap mine;
-static size_t taken, given;
-static bool several_threads;
+static _Atomic size_t taken, given;
+static _Atomic bool several_threads;
 
 size_t superslab_mapped_bytes(void) {
     return taken;
