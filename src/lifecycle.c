@@ -75,7 +75,8 @@ static void lifecycle_tell_rooms(size_t keep_free_default) {
     purge_keep_free = options.keep_free;
     purge_within_peak =
         options.keep_free == keep_free_default && options.purge_delay > 0 && options.purge_thread;
-    reach_configure(options.purge_sleeping);
+    /* Who wants no thread may have a filter of system calls, which kills for asking a thread's number. */
+    reach_configure(options.purge_sleeping && options.purge_thread);
     janitor_configure(options.decommit == DECOMMIT_OFF ? 0 : options.purge_delay, options.purge_thread);
     heap_configure((unsigned)options.prewarm, options.keep_free / 16, options.keep_free / 2,
                    options.populate);
