@@ -71,10 +71,10 @@ struct heap {
     struct heap_class class[SIZECLASS_COUNT];
     struct inbox inbox;
     struct reach_thread
-        thread;            /* whose heap it is, while it can be reached; this and the next inside `visit` */
-    struct heap **current; /* its heap_current; NULL: nobody's, or out of reach */
-    uint64_t glance;       /* a visitor's: what stood in the magazines at the last look */
-    bool out_of_reach;     /* with that the thread was found where it must not be disturbed */
+        thread;              /* whose heap it is, while it can be reached; this and the next inside `visit` */
+    struct heap **current;   /* its heap_current; NULL: nobody's, or out of reach */
+    uint64_t glance;         /* a visitor's: what stood in the magazines at the last look */
+    bool out_of_reach;       /* with that the thread was found where it must not be disturbed */
     struct favour_seat seat; /* the thread's, at locks with a favourite */
 };
 
@@ -230,7 +230,7 @@ unsigned heap_collect_one(struct heap *heap, unsigned class);
 /* Collects a bounded number of words of the class. */
 void heap_collect_class(struct heap *heap, unsigned class);
 
-/* Collects a bounded number of words of all classes in turn. Returns whether there may be more. */
+/* Collects a bounded number of words of all classes. Returns whether there may be more. */
 bool heap_collect(struct heap *heap);
 
 /* Holds and releases the room's lock around fork. */

@@ -74,14 +74,12 @@ void heap_collect_class(struct heap *heap, unsigned class) {
 }
 
 bool heap_collect(struct heap *heap) {
-    unsigned words = 0;
-    for (unsigned asked = 0; asked < SIZECLASS_COUNT && words < HEAP_COLLECT_WORDS;) {
-        if (remote_waits_in(&heap->inbox, heap->inbox.turn)) {
-            words += heap_collect_one(heap, heap->inbox.turn);
-            continue;
-        }
-        heap->inbox.turn = (heap->inbox.turn + 1) % SIZECLASS_COUNT;
-        asked++;
+    unsigned words = 0, class;
+    while (words < HEAP_COLLECT_WORDS && (class = remote_class(&heap->inbox)) < SIZECLASS_COUNT) {
+        unsigned moved = heap_collect_one(heap, class);
+        words += moved;
+        if (moved == 0)
+            remote_class_done(&heap->inbox, class);
     }
     return words >= HEAP_COLLECT_WORDS;
 }

@@ -15,6 +15,8 @@ static void remote_deliver_class(struct slab *slab, unsigned class) {
         __atomic_store_n(&slab->inbox_next, head, __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(place, &head, slab, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
     /* The release above publishes inbox_next; pairs with remote_take. The slab is not ours from here on. */
+    if (head == NULL) /* after the push; pairs with remote_class */
+        __atomic_fetch_or(&inbox->waiting[class / 64], 1ULL << class % 64, __ATOMIC_RELEASE);
 }
 
 void remote_deliver(struct slab *slab) {
@@ -203,10 +205,25 @@ struct slab *remote_take(struct inbox *inbox, unsigned class) {
 }
 
 bool remote_waits(const struct inbox *inbox) {
-    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
-        if (__atomic_load_n(&inbox->head[class], __ATOMIC_RELAXED))
-            return true;
-    return false;
+    uint64_t waiting = 0;
+    for (unsigned i = 0; i < ARRAY_LENGTH(inbox->waiting); i++)
+        waiting |= __atomic_load_n(&inbox->waiting[i], __ATOMIC_RELAXED);
+    return waiting != 0;
+}
+
+unsigned remote_class(struct inbox *inbox) {
+    for (unsigned i = 0; i < ARRAY_LENGTH(inbox->waiting); i++) {
+        if (inbox->asked[i] == 0 && __atomic_load_n(&inbox->waiting[i], __ATOMIC_RELAXED))
+            inbox->asked[i] =
+                __atomic_exchange_n(&inbox->waiting[i], 0, __ATOMIC_ACQUIRE); /* pairs with remote_deliver */
+        if (inbox->asked[i])
+            return i * 64 + bits_lowest(inbox->asked[i]);
+    }
+    return SIZECLASS_COUNT;
+}
+
+void remote_class_done(struct inbox *inbox, unsigned class) {
+    inbox->asked[class / 64] &= ~(1ULL << class % 64);
 }
 
 unsigned remote_collect(struct slab *slab) {

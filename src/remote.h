@@ -29,12 +29,15 @@
 #include "misuse.h"
 #include "slab.h"
 
-/* Slabs that wait for their owner, by class. Anybody pushes; the owner takes all of a class, and collects one by one what
- * it has taken. */
+/* Slabs that wait for their owner, by class. Anybody pushes, and who finds the list of a class empty marks the class; the
+ * owner takes all of a class, and collects one by one what it has taken. A class of which there is something in the first
+ * or the second list is marked in `waiting` or `asked`, or will be. */
 struct inbox {
     ALIGNED(64) struct slab *head[SIZECLASS_COUNT];
+    uint64_t waiting[(SIZECLASS_COUNT + 63) / 64];   /* a bit a class */
     ALIGNED(64) struct slab *taken[SIZECLASS_COUNT]; /* the owner's, as all from here on */
-    unsigned turn;                                   /* the class that is asked next when all are */
+    uint64_t
+        asked[(SIZECLASS_COUNT + 63) / 64]; /* marks that are taken, and classes that are to be collected */
 };
 
 enum { OUTBOX_BLOCKS = 256, OUTBOX_BYTES = 128 * 1024, OUTBOX_LEAST = OUTBOX_BYTES / OUTBOX_BLOCKS };
@@ -64,13 +67,19 @@ void remote_unclaim(const struct slab_claim *claim);
 /* Hands the slab to the inbox of its owner (again). */
 void remote_deliver(struct slab *slab);
 
-/* True when something is in the inbox that its owner has not taken. Any thread; a hint. */
+/* True when something may have come into the inbox since remote_class said that all was collected. Any thread; a hint. */
 bool remote_waits(const struct inbox *inbox);
 
 /* True when a slab of `class` waits. Its owner only; a hint. */
 static inline bool remote_waits_in(const struct inbox *inbox, unsigned class) {
     return inbox->taken[class] || __atomic_load_n(&inbox->head[class], __ATOMIC_RELAXED);
 }
+
+/* A class of which the inbox may have slabs; SIZECLASS_COUNT: there is none. Its owner only. */
+unsigned remote_class(struct inbox *inbox);
+
+/* remote_take had none of that class. Its owner only. */
+void remote_class_done(struct inbox *inbox, unsigned class);
 
 /* A slab of `class` out of the inbox; NULL when there is none. Its owner only. */
 struct slab *remote_take(struct inbox *inbox, unsigned class);

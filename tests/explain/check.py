@@ -93,10 +93,13 @@ def check_mixed(found: dict[str, Any], said: dict[str, int], loose: int = 256 * 
     near("live small blocks", parts["live_small"], said["live_small"], loose, loose)
     near("live large blocks", parts["live_runs"] + parts["live_mappings"], said["live_large"], loose, loose)
     kept = 512 * KIB  # empty slabs
-    near("free blocks", parts["free"], said["free"], at_hand, kept + said["threads"])
+    packs = 8 * MIB  # what main may have put by of what it freed: it stands among the thread caches
+    near("free blocks", parts["free"], said["free"], at_hand + packs, kept + said["threads"])
     floor = said["threads"] if HARDENED else said["threads"] // 2
-    near("thread caches", parts["threads"], said["threads"], floor, at_hand + kept)
-    near("waiting to go home", parts["going_home"], said["cached"] + said["gone"], MIB, MIB)
+    near("thread caches", parts["threads"], said["threads"], floor, at_hand + kept + packs)
+    near("waiting to go home", parts["going_home"], said["cached"] + said["gone"], MIB + packs, MIB)
+    freed = sum(said[what] for what in ("free", "threads", "cached", "gone"))
+    near("all that was freed", parts["free"] + parts["threads"] + parts["going_home"], freed, 2 * MIB, 2 * MIB)
     near("own records", parts["own"], 1.5 * MIB, 1.4 * MIB, 1.5 * MIB)
     near("huge-page excess", parts["huge"], 0, 0, MIB)
     near("internal waste", parts["internal"], 0, 0, MIB)

@@ -94,7 +94,7 @@ class Protocol:
     """The protocol as it stands in src/remote.c and src/heap.c. Slabs, heaps and words are small integers.
 
     Memory: word[slab, word] and summary[slab] (the remote bits), owner[slab] (a heap, whose inbox is meant),
-    next[slab] (the link), inbox[heap] (a slab), taken[heap] (what came out of the inbox and was not collected yet),
+    next[slab] (the link), inbox[heap] (a slab), waiting[heap] (a mark: it was empty and is no longer), taken[heap] (what came out of the inbox and was not collected yet),
     idle[heap] (a flag), filed[slab] (the heap whose lists hold it), outbox[heap] (blocks that its thread has freed and
     not sent). All slabs are of one class: an inbox has a list for each, and no two lists have anything in common.
     """
@@ -133,7 +133,9 @@ class Protocol:
             head = yield load(("inbox", heap))
             yield store(("next", slab), head)
             if (yield compare_exchange(("inbox", heap), head, slab)):
-                return
+                break
+        if head == NONE:
+            yield fetch_or(("waiting", heap), 1)
 
     def take_all(self, heap):
         """The whole inbox, as a list linked by next."""
@@ -162,9 +164,11 @@ class Protocol:
         return True
 
     def drain(self, heap):
-        """The owner collects its inbox."""
-        while (yield from self.collect_one(heap)):
-            pass
+        """The owner collects its inbox, if something has come since it did so last."""
+        while (yield load(("waiting", heap))):
+            yield exchange(("waiting", heap), 0)
+            while (yield from self.collect_one(heap)):
+                pass
 
     def collect_slab(self, slab, heap):
         summary = yield exchange(("summary", slab), 0)
@@ -315,6 +319,30 @@ class PlainTake(Protocol):
         head = yield load(("inbox", heap))
         yield store(("inbox", heap), NONE)
         return head
+
+
+class MarksFirst(Protocol):
+    name = "who finds the inbox empty marks it before the slab is in it"
+
+    def deliver(self, slab):
+        heap = yield load(("owner", slab))
+        while True:
+            head = yield load(("inbox", heap))
+            if head == NONE:
+                yield fetch_or(("waiting", heap), 1)
+            yield store(("next", slab), head)
+            if (yield compare_exchange(("inbox", heap), head, slab)):
+                return
+
+
+class MarkClearedLast(Protocol):
+    name = "the mark of an inbox is cleared after it was collected"
+
+    def drain(self, heap):
+        if (yield load(("waiting", heap))):
+            while (yield from self.collect_one(heap)):
+                pass
+            yield exchange(("waiting", heap), 0)
 
 
 class TakesOne(Protocol):
@@ -530,6 +558,8 @@ MUTATIONS = (
     FirstWordDelivers,
     PlainPush,
     PlainTake,
+    MarksFirst,
+    MarkClearedLast,
     TakesOne,
     TakesAgain,
     LateLink,
@@ -584,6 +614,7 @@ class Scenario:
         for heap in range(self.heaps):
             cells["inbox", heap] = NONE
             cells["taken", heap] = NONE
+            cells["waiting", heap] = 0
             cells["idle", heap] = int(heap in self.idle)
             cells["outbox", heap] = ()
         for slab, owner in enumerate(self.owners):
@@ -600,6 +631,7 @@ class Scenario:
         return cells
 
 
+# The large ones last: most mutations are found before.
 SCENARIOS = (
     Scenario(
         "two freers of one word",
@@ -612,47 +644,6 @@ SCENARIOS = (
         heaps=1,
         owners=[0],
         programs=[[("remote_free", 0, 0, 1)], [("remote_free", 0, 1, 1)], [("drain", 0), ("drain", 0)]],
-    ),
-    Scenario(
-        "one freer after another, two bits each",
-        heaps=1,
-        owners=[0],
-        programs=[
-            [("remote_free", 0, 0, 1), ("remote_free", 0, 0, 2)],
-            [("remote_free", 0, 1, 1), ("remote_free", 0, 0, 4)],
-            [("drain", 0), ("drain", 0)],
-        ],
-    ),
-    Scenario(
-        "three freers, the owner drains as often",
-        heaps=1,
-        owners=[0],
-        programs=[
-            [("remote_free", 0, 0, 1), ("remote_free", 0, 1, 1)],
-            [("remote_free", 0, 0, 2)],
-            [("remote_free", 0, 1, 2)],
-            [("drain", 0), ("drain", 0), ("drain", 0)],
-        ],
-    ),
-    Scenario(
-        "two slabs in one inbox",
-        heaps=1,
-        owners=[0, 0],
-        programs=[
-            [("remote_free", 0, 0, 1), ("remote_free", 1, 0, 1)],
-            [("remote_free", 1, 0, 2), ("remote_free", 0, 0, 2)],
-            [("drain", 0), ("drain", 0)],
-        ],
-    ),
-    Scenario(
-        "two slabs, collected one at a time, and filling meanwhile",
-        heaps=1,
-        owners=[0, 0],
-        programs=[
-            [("remote_free", 0, 0, 1), ("remote_free", 1, 0, 1), ("remote_free", 0, 0, 2)],
-            [("remote_free", 1, 0, 2), ("remote_free", 1, 1, 1)],
-            [("collect_one", 0), ("collect_one", 0), ("collect_one", 0)],
-        ],
     ),
     Scenario(
         "an owner that collects one of three slabs, another adopts one that waits",
@@ -740,16 +731,6 @@ SCENARIOS = (
         ],
     ),
     Scenario(
-        "two outboxes, sent twice",
-        heaps=3,
-        owners=[0],
-        programs=[
-            [("free", 1, 0, 0, 1), ("free", 1, 0, 0, 2), ("send", 1), ("free", 1, 0, 0, 4), ("send", 1)],
-            [("free", 2, 0, 0, 8), ("free", 2, 0, 1, 1), ("send", 2)],
-            [("drain", 0), ("free", 0, 0, 1, 2), ("drain", 0)],
-        ],
-    ),
-    Scenario(
         "a slab is adopted while blocks of it are held back",
         heaps=3,
         owners=[0],
@@ -797,6 +778,57 @@ SCENARIOS = (
         programs=[
             [("free", 0, 1, 0, 1), ("free", 0, 0, 0, 1), ("end", 0)],
             [("free", 1, 0, 0, 2), ("free", 1, 1, 0, 2), ("end", 1)],
+        ],
+    ),
+    Scenario(
+        "three freers, the owner drains twice",
+        heaps=1,
+        owners=[0],
+        programs=[
+            [("remote_free", 0, 0, 1), ("remote_free", 0, 1, 1)],
+            [("remote_free", 0, 0, 2)],
+            [("remote_free", 0, 1, 2)],
+            [("drain", 0), ("drain", 0)],
+        ],
+    ),
+    Scenario(
+        "two slabs in one inbox",
+        heaps=1,
+        owners=[0, 0],
+        programs=[
+            [("remote_free", 0, 0, 1), ("remote_free", 1, 0, 1)],
+            [("remote_free", 1, 0, 2)],
+            [("drain", 0), ("drain", 0)],
+        ],
+    ),
+    Scenario(
+        "one freer after another, two bits each",
+        heaps=1,
+        owners=[0],
+        programs=[
+            [("remote_free", 0, 0, 1), ("remote_free", 0, 0, 2)],
+            [("remote_free", 0, 1, 1), ("remote_free", 0, 0, 4)],
+            [("drain", 0), ("drain", 0)],
+        ],
+    ),
+    Scenario(
+        "two slabs, collected one at a time, and filling meanwhile",
+        heaps=1,
+        owners=[0, 0],
+        programs=[
+            [("remote_free", 0, 0, 1), ("remote_free", 1, 0, 1), ("remote_free", 0, 0, 2)],
+            [("remote_free", 1, 0, 2), ("remote_free", 1, 1, 1)],
+            [("collect_one", 0), ("collect_one", 0), ("collect_one", 0)],
+        ],
+    ),
+    Scenario(
+        "two outboxes, sent twice",
+        heaps=3,
+        owners=[0],
+        programs=[
+            [("free", 1, 0, 0, 1), ("free", 1, 0, 0, 2), ("send", 1), ("free", 1, 0, 0, 4), ("send", 1)],
+            [("free", 2, 0, 0, 8), ("free", 2, 0, 1, 1), ("send", 2)],
+            [("drain", 0), ("free", 0, 0, 1, 2), ("drain", 0)],
         ],
     ),
 )
