@@ -40,10 +40,7 @@ static void purge_tidy(bool now, struct purge_looked *looked) {
 
 /* Gives home what rested since the last look. Returns the bytes. */
 static size_t purge_rested(unsigned calls) {
-    size_t dirty = superslab_dirty_bytes(), rested = superslab_rested_bytes(), bytes = 0;
-    if (rested > 0)
-        bytes = superslab_purge(dirty > rested ? dirty - rested : 0, calls);
-    return bytes + large_purge_rested();
+    return superslab_purge_rested(calls) + large_purge_rested();
 }
 
 size_t purge_waiting_bytes(void) {

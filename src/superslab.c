@@ -24,9 +24,9 @@ static struct {
     uint32_t purge_from; /* no superslab from here on has dirty units */
     struct superslab *vacant;
     size_t dirty_units, mapped_units, free_units, waiting_units;
-    size_t used_peak;    /* the most units that were ever in use at once */
-    size_t rested_units; /* the least that were dirty since somebody asked */
-    size_t dense_units;  /* atomic, relaxed: a sum that decides about speed only */
+    size_t used_peak;   /* the most units that were ever in use at once */
+    uint32_t look;      /* how often superslab_purge_rested was called */
+    size_t dense_units; /* atomic, relaxed: a sum that decides about speed only */
 } superslabs = {.lock = LOCK_INITIAL(5), .decommit = true};
 
 /* Apart, because they start as zeros: they take no room in the file and no page until they are used. */
@@ -101,8 +101,6 @@ static void superslab_add(size_t *total, size_t units) {
 
 static void superslab_count_dirty(uint64_t before, uint64_t after) {
     superslab_add(&superslabs.dirty_units, (size_t)bits_count(after) - bits_count(before));
-    if (superslabs.dirty_units < superslabs.rested_units)
-        superslabs.rested_units = superslabs.dirty_units;
 }
 
 /* Free units hold memory while they are dirty, the others from now on: asked before they are claimed to be handed out. */
@@ -237,6 +235,8 @@ static void superslab_return(struct superslab *home, uint64_t mask) {
     superslab_count_dirty(home->dirty, home->dirty | mask);
     home->free |= mask;
     home->dirty |= mask;
+    home->recent = home->look == superslabs.look ? home->recent | mask : mask;
+    home->look = superslabs.look;
     superslab_add(&superslabs.free_units, bits_count(mask));
     if (superslabs.purge_from <= home->number)
         superslabs.purge_from = home->number + 1;
@@ -263,19 +263,24 @@ bool superslab_extend(struct superslab *home, void *start, unsigned units, unsig
     return possible;
 }
 
-/* The first run of dirty units of the youngest superslab that has any, claimed; 0 when there is none. */
-static uint64_t superslab_claim_dirty(struct superslab **home) {
-    while (superslabs.purge_from > 0) {
-        struct superslab *candidate = superslab_table[superslabs.purge_from - 1];
-        if (candidate->dirty) {
-            unsigned from = bits_lowest(candidate->dirty);
-            uint64_t rest = ~(candidate->dirty >> from);
-            uint64_t mask = superslab_mask(from, rest ? bits_lowest(rest) : 64);
-            superslab_claim(candidate, mask);
-            *home = candidate;
-            return mask;
-        }
-        superslabs.purge_from--;
+/* The dirty units of a superslab; or those of them that were not given back since the last look. */
+static uint64_t superslab_dirty_of(const struct superslab *home, bool rested) {
+    return home->dirty & ~(rested && home->look == superslabs.look ? home->recent : 0);
+}
+
+/* The first run of such units of the youngest superslab below *from that has any, claimed; 0 when there is none. */
+static uint64_t superslab_claim_dirty(struct superslab **home, uint32_t *from, bool rested) {
+    for (; *from > 0; --*from) {
+        struct superslab *candidate = superslab_table[*from - 1];
+        uint64_t dirty = superslab_dirty_of(candidate, rested);
+        if (dirty == 0)
+            continue;
+        unsigned first = bits_lowest(dirty);
+        uint64_t rest = ~(dirty >> first);
+        uint64_t mask = superslab_mask(first, rest ? bits_lowest(rest) : 64);
+        superslab_claim(candidate, mask);
+        *home = candidate;
+        return mask;
     }
     return 0;
 }
@@ -300,15 +305,20 @@ bool superslab_decommit(void *start, size_t bytes) {
     return superslabs.decommit && os_advise(start, bytes, superslabs.decommit_lazily ? OS_FREE : OS_DONTNEED);
 }
 
-size_t superslab_purge(size_t keep, unsigned calls) {
+/* Under the lock, which is not held during a call. */
+static size_t superslab_purge_from(uint32_t *from, bool rested, size_t keep, unsigned calls) {
     size_t purged = 0;
-    lock_take(&superslabs.lock);
-    for (; superslabs.decommit && calls > 0 && superslabs.dirty_units * UNIT_SIZE > keep && limit_may_purge();
+    for (;
+         superslabs.decommit && calls > 0 && superslabs.dirty_units * UNIT_SIZE > keep && limit_budget_left();
          calls--) {
         struct superslab *home = NULL;
-        uint64_t mask = superslab_claim_dirty(&home);
+        uint64_t mask = superslab_claim_dirty(&home, from, rested);
         if (mask == 0)
             break;
+        if (!limit_may_purge()) {
+            superslab_return(home, mask);
+            break;
+        }
         unsigned char *start = home->start + (size_t)bits_lowest(mask) * UNIT_SIZE;
         size_t bytes = (size_t)bits_count(mask) * UNIT_SIZE;
         lock_release(&superslabs.lock);
@@ -318,6 +328,21 @@ size_t superslab_purge(size_t keep, unsigned calls) {
         if (advised)
             purged += bytes;
     }
+    return purged;
+}
+
+size_t superslab_purge(size_t keep, unsigned calls) {
+    lock_take(&superslabs.lock);
+    size_t purged = superslab_purge_from(&superslabs.purge_from, false, keep, calls);
+    lock_release(&superslabs.lock);
+    return purged;
+}
+
+size_t superslab_purge_rested(unsigned calls) {
+    lock_take(&superslabs.lock);
+    uint32_t from = superslabs.purge_from;
+    size_t purged = superslab_purge_from(&from, true, 0, calls);
+    superslabs.look++;
     lock_release(&superslabs.lock);
     return purged;
 }
@@ -368,14 +393,6 @@ size_t superslab_unmap_free(void) {
 /* Written under the lock of the caller's room, read under ours: a guess is enough. */
 void superslab_count_waiting(size_t units) {
     superslab_add(&superslabs.waiting_units, units);
-}
-
-size_t superslab_rested_bytes(void) {
-    lock_take(&superslabs.lock);
-    size_t units = superslabs.rested_units;
-    superslabs.rested_units = superslabs.dirty_units;
-    lock_release(&superslabs.lock);
-    return units * UNIT_SIZE;
 }
 
 size_t superslab_below_peak_bytes(void) {

@@ -29,11 +29,13 @@ enum {
 };
 
 struct superslab {
-    uint64_t free, dirty, stale;   /* a bit a unit */
-    unsigned char *start;          /* NULL: vacant, its address space went home */
-    uint32_t number;               /* place in the table; lower is older */
-    uint32_t longest;              /* units in its longest free run, at most SUPERSLAB_RUN_LARGEST */
-    uint32_t units;                /* how many it has */
+    uint64_t free, dirty, stale; /* a bit a unit */
+    uint64_t recent;             /* units that were given back since look `look` at what rests */
+    unsigned char *start;        /* NULL: vacant, its address space went home */
+    uint32_t number;             /* place in the table; lower is older */
+    uint32_t longest;            /* units in its longest free run, at most SUPERSLAB_RUN_LARGEST */
+    uint32_t units;              /* how many it has */
+    uint32_t look;
     struct superslab *next_vacant; /* while it has no address space */
 };
 
@@ -62,6 +64,10 @@ void superslab_add_dense(size_t units);
  * pieces of advice were given. Returns the bytes that went home. */
 size_t superslab_purge(size_t keep, unsigned calls);
 
+/* Decommits the units that have been dirty since the last call of this function, the youngest superslab's first, with at
+ * most `calls` pieces of advice: what nobody has needed meanwhile. Returns the bytes that went home. */
+size_t superslab_purge_rested(unsigned calls);
+
 /* Unmaps the superslabs that are free as a whole: for when address space itself has run out. Returns the
  * bytes. */
 size_t superslab_unmap_free(void);
@@ -77,9 +83,6 @@ bool superslab_decommit(void *start, size_t bytes);
 /* How many bytes of units may be dirty so that they and what is in use are at most a sixteenth more than what was ever
  * in use at once. */
 size_t superslab_below_peak_bytes(void);
-
-/* The least that superslab_dirty_bytes was since the last call of this function: what nobody has needed meanwhile. */
-size_t superslab_rested_bytes(void);
 
 size_t superslab_dirty_bytes(void);
 size_t superslab_mapped_bytes(void);

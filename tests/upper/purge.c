@@ -49,12 +49,6 @@ size_t superslab_below_peak_bytes(void) {
     return fake.below_peak;
 }
 
-size_t superslab_rested_bytes(void) {
-    size_t bytes = fake.rested;
-    fake.rested = fake.dirty;
-    return bytes;
-}
-
 size_t large_waiting_bytes(void) {
     return fake.waiting;
 }
@@ -130,6 +124,14 @@ size_t superslab_purge(size_t keep, unsigned calls) {
     size_t before = fake.dirty;
     for (fake.steps++; calls > 0 && fake.dirty > keep; calls--, fake.advices++)
         fake.dirty -= fake.dirty < fake.piece ? fake.dirty : fake.piece;
+    return before - fake.dirty;
+}
+
+size_t superslab_purge_rested(unsigned calls) {
+    size_t keep = fake.dirty > fake.rested ? fake.dirty - fake.rested : 0, before = fake.dirty;
+    if (fake.rested > 0)
+        superslab_purge(keep, calls);
+    fake.rested = fake.dirty;
     return before - fake.dirty;
 }
 

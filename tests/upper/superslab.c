@@ -187,6 +187,26 @@ static void superslab_purge_keeps_and_counts(void **state) {
     check_room();
 }
 
+static void superslab_what_rested_is_what_nobody_had(void **state) {
+    (void)state;
+    superslab_purge_rested(ALWAYS);
+    for (int i = 0; i < 8; i++)
+        assert_true(run_take(4));
+    run_give_all();
+    assert_int_equal(superslab_purge_rested(ALWAYS), 0); /* all of it came since the last look */
+    struct superslab_run used = superslab_take(4);       /* dirty ones go out first */
+    superslab_give(used.home, used.start, 4);
+    assert_int_equal(superslab_dirty_bytes(), 32 * (size_t)UNIT_SIZE);
+    assert_int_equal(superslab_purge_rested(ALWAYS), 28 * (size_t)UNIT_SIZE);
+    struct superslab_run again = superslab_take(4);
+    assert_ptr_equal(again.start, used.start); /* what was used is still warm */
+    assert_false(again.zeroed);
+    superslab_give(again.home, again.start, 4);
+    assert_int_equal(superslab_purge_rested(ALWAYS), 0);
+    assert_int_equal(superslab_purge_rested(ALWAYS), 4 * (size_t)UNIT_SIZE);
+    check_room();
+}
+
 static void superslab_purge_is_bounded(void **state) {
     (void)state;
     for (int i = 0; i < 32; i++)
@@ -382,6 +402,7 @@ int main(void) {
         cmocka_unit_test_setup(superslab_P4_random_program_without_advice, setup),
         cmocka_unit_test_setup(superslab_P4_random_program_without_unmapping, setup),
         cmocka_unit_test_setup(superslab_purge_keeps_and_counts, setup),
+        cmocka_unit_test_setup(superslab_what_rested_is_what_nobody_had, setup),
         cmocka_unit_test_setup(superslab_purge_is_bounded, setup),
         cmocka_unit_test_setup(superslab_zeroed_after_purge_is_true, setup),
         cmocka_unit_test_setup(superslab_empty_run_is_not_dirty, setup),
