@@ -549,7 +549,8 @@ static void remote_sends_more_words_than_are_open(void **state) {
     assert_int_equal(outbox.count, SLABS * EACH);
     unsigned before = atomic_operations;
     remote_send(&outbox);
-    assert_int_equal(atomic_operations - before, 2 * SLABS * EACH + 1); /* a word and its mark each, the class */
+    assert_int_equal(atomic_operations - before,
+                     2 * SLABS * EACH + 1); /* a word and its mark each, the class */
     assert_int_equal(collect(&inboxes[0]), SLABS);
     check_no_report();
     for (int i = 0; i < SLABS; i++) {
