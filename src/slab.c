@@ -67,7 +67,7 @@ struct slab *slab_new(unsigned class, unsigned units, struct inbox *owner, uint3
 
 /* True when every page has held a block: of larger blocks a program may have touched the first bytes only. */
 static bool slab_is_dense(const struct slab *slab) {
-    return slab_fresh(slab) == 0 && sizeclass_table[slab->class].size <= 4 * KIB;
+    return slab_fresh(slab) == 0 && sizeclass_table[slab->class].size <= 12 * KIB;
 }
 
 void slab_delete(struct slab *slab) {
