@@ -177,7 +177,7 @@ static void slab_is_dense_once_all_of_it_was_handed_out(void **state) {
         assert_int_equal(arena_dense, 0);
         all += pop_ascending(slab, blocks + all, 2, true);
         assert_int_equal(all, slab->blocks);
-        bool small = sizeclass_table[class].size <= 4 * KIB;
+        bool small = sizeclass_table[class].size <= 12 * KIB;
         assert_int_equal(arena_dense, small ? sizeclass_table[class].units : 0);
         for (unsigned i = 0; i < all; i++)
             assert_int_equal(slab_push(slab, blocks[i]), SLAB_OK);
