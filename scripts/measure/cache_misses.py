@@ -15,10 +15,10 @@ without any: hakmem, every peer that is built, and glibc.
 import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
+import valgrind
 from allocators import Allocator, named, needed
 from output import Progress, table, until_interrupted
 from settings import PEERS, number, numbers, refuse
@@ -81,17 +81,10 @@ def parsed(text):
 
 def counted(allocator, operations, working_set, geometry, empty):
     """The counts of a whole run; None when the allocator does not run under valgrind."""
-    command = ["valgrind", "--tool=cachegrind", "--cache-sim=yes", "--cachegrind-out-file=/dev/null"]
-    command += [f"--{name}={asked}" for name, asked in zip(("D1", "LL"), geometry, strict=True) if asked]
-    done = subprocess.run(
-        command + allocator.command(operations, working_set, number("SEED", 1, lowest=0)),
-        env=allocator.environment(BENCH_EMPTY=1 if empty else None),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-    )
-    return parsed(done.stderr) if done.returncode == 0 else None
+    tool = ["--tool=cachegrind", "--cache-sim=yes", "--cachegrind-out-file=/dev/null"]
+    tool += [f"--{name}={asked}" for name, asked in zip(("D1", "LL"), geometry, strict=True) if asked]
+    said = valgrind.said(tool, allocator, operations, working_set, empty)
+    return None if said is None else parsed(said)
 
 
 def per_operation(allocator, iterations, working_set, geometry, empty=False):

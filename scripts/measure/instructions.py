@@ -7,9 +7,9 @@ machine's load. Run it on an allocator as often as wanted: it prints the same nu
 Variables: ITERS (1000000), WS (400), SEED (1). Arguments: allocators, see allocators.py; without any: all.
 """
 
-import subprocess
 import sys
 
+import valgrind
 from allocators import Allocator, everything, named, needed
 from output import Progress, table, until_interrupted
 from settings import number, refuse
@@ -19,17 +19,9 @@ from lab.run import COLLECTED
 
 def collected(allocator, iterations, working_set, empty):
     """Instructions of a whole run; None when the allocator does not run under valgrind."""
-    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
-    done = subprocess.run(
-        command + allocator.command(iterations, working_set, number("SEED", 1, lowest=0)),
-        env=allocator.environment(BENCH_EMPTY=1 if empty else None),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-    )
-    found = COLLECTED.search(done.stderr)
-    return int(found.group(1)) if done.returncode == 0 and found else None
+    said = valgrind.said(["--tool=callgrind", "--callgrind-out-file=/dev/null"], allocator, iterations, working_set, empty)
+    found = said and COLLECTED.search(said)
+    return int(found.group(1)) if found else None
 
 
 def per_operation(allocator, iterations, working_set, empty=False):
