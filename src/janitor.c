@@ -115,7 +115,7 @@ static bool janitor_start(void) {
     pthread_attr_t attributes;
     pthread_t thread;
     bool started = false;
-    if (prctl(PR_GET_SECCOMP) == 0 && pthread_attr_init(&attributes) == 0) {
+    if (!os_is_filtered() && pthread_attr_init(&attributes) == 0) {
         sigfillset(&all);
         pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
         pthread_attr_setstacksize(&attributes, STACK_BYTES);
@@ -191,6 +191,8 @@ void janitor_configure(size_t delay_ms, bool thread) {
 
 void janitor_in_child(void) {
     limit_in_child();
+    if (atomic_load_explicit(&janitor.state, memory_order_relaxed) == JANITOR_NONE)
+        return;
     atomic_store_explicit(&janitor.state, JANITOR_NONE, memory_order_relaxed);
     atomic_store_explicit(&janitor.awake, 0, memory_order_relaxed);
     atomic_store_explicit(&janitor_awake, false, memory_order_relaxed);

@@ -263,18 +263,11 @@ static void large_release_all(struct large *out) {
         large_release_list(out);
 }
 
-/* A block that was taken from those that wait waits on. */
-static void large_settle_waiting(struct large *large) {
+/* After more has become live; a block that was taken from those that wait, if any, waits on. */
+static void large_settle(struct large *again) {
     favour_take(&larges.lock);
-    large_wait(large);
-    struct large *out = large_excess();
-    favour_release(&larges.lock);
-    large_release_all(out);
-}
-
-/* After more has become live. */
-static void large_settle(void) {
-    favour_take(&larges.lock);
+    if (again)
+        large_wait(again);
     struct large *out = large_excess();
     favour_release(&larges.lock);
     large_release_all(out);
@@ -381,15 +374,17 @@ static struct large *large_map(size_t bytes, size_t alignment, size_t replaced) 
     return NULL;
 }
 
-/* Moves the pages of a block over the first ones of `target`, area by area. Of the second, what cannot be moved is copied:
- * then it stays where it was, too, and that is lost. */
+/* Moves the pages of a block over the first ones of `target`, area by area. The second takes the place of all that is left
+ * of it, so that there are never three: most kernels move one area at a time. What of it cannot be moved is copied: then
+ * it stays where it was, too, and that is lost. */
 static bool large_move_pages(const struct large *large, struct large *target) {
     size_t first = large->seam ? large->seam : large->extent, second = large->extent - first;
     if (large->home)
         return os_move_out(large->start, first, target->start);
     if (!os_remap_to(large->start, first, first, target->start))
         return false;
-    if (second > 0 && !os_remap_to(large->start + first, second, second, target->start + first)) {
+    if (second > 0 &&
+        !os_remap_to(large->start + first, second, target->extent - first, target->start + first)) {
         memcpy(target->start + first, large->start + first, second);
         os_unmap(large->start + first, second);
     }
@@ -438,7 +433,7 @@ static struct large *large_take_stretched(size_t bytes, size_t alignment) {
     favour_release(&larges.lock);
     if (!large || large_stretch(large, bytes))
         return large;
-    large_settle_waiting(large);
+    large_settle(large);
     return NULL;
 }
 
@@ -509,7 +504,7 @@ static NOINLINE struct large *large_new_from_below(size_t bytes, size_t fit, siz
     favour_release(&larges.lock);
     if (first)
         favour_prepare();
-    large_settle();
+    large_settle(NULL);
     return large;
 }
 
@@ -658,7 +653,7 @@ void *large_resize(struct large *large, size_t size) {
     void *start = large->start;
     if (!large_grow_inside(large, bytes))
         start = large->home ? large_resize_run(large, bytes) : large_resize_mapping(large, bytes);
-    large_settle();
+    large_settle(NULL);
     return start;
 }
 

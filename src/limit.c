@@ -49,9 +49,18 @@ static void limit_set_soft(size_t bytes) {
     atomic_store_explicit(&limit.near_from, from, memory_order_relaxed);
 }
 
+/* The smallest limit of the process's own cgroup and of all above it, and how many levels above it stands. */
+static uint64_t limit_of_cgroup(unsigned *above) {
+    unsigned above_high, above_most;
+    uint64_t high = os_cgroup_least("memory.high", &above_high);
+    uint64_t most = os_cgroup_least("memory.max", &above_most);
+    *above = high < most ? above_high : above_most;
+    return high < most ? high : most;
+}
+
 static void limit_read_cgroup(void) {
-    uint64_t high = os_cgroup_least("memory.high"), most = os_cgroup_least("memory.max");
-    uint64_t least = high < most ? high : most;
+    unsigned above;
+    uint64_t least = limit_of_cgroup(&above);
     limit_set_soft(least < SIZE_MAX ? (size_t)least : SIZE_MAX);
 }
 
@@ -186,10 +195,20 @@ void limit_count_mappings(void) {
         limit_look_at_mappings(calls);
 }
 
-/* The cgroup's own file says more about this process than the machine's. */
-static int limit_open_pressure(void) {
+static int limit_open_cgroup(unsigned above) {
     char path[256];
-    int fd = os_cgroup_path("memory.pressure", path, sizeof path) ? os_open_trigger(path, LIMIT_TRIGGER) : -1;
+    return os_cgroup_path("memory.pressure", above, path, sizeof path) ? os_open_trigger(path, LIMIT_TRIGGER)
+                                                                       : -1;
+}
+
+/* Of all that share the smallest limit with this process: those of other cgroups below it wait for our memory, too, and
+ * those outside do not. Where that file is not ours to write, the own cgroup's; at last the machine's. */
+static int limit_open_pressure(void) {
+    unsigned above;
+    limit_of_cgroup(&above);
+    int fd = limit_open_cgroup(above);
+    if (fd < 0 && above > 0)
+        fd = limit_open_cgroup(0);
     return fd >= 0 ? fd : os_open_trigger(LIMIT_PRESSURE_FILE, LIMIT_TRIGGER);
 }
 
@@ -206,7 +225,8 @@ int limit_pressure_fd(void) {
 void limit_in_child(void) {
     if (limit.pressure > 0 && limit_pressure_fd() > 0)
         os_close(limit.pressure);
-    limit.pressure = 0;
+    if (limit.pressure != 0) /* a page that is not written to is not copied */
+        limit.pressure = 0;
 }
 
 void limit_note_pressure(void) {

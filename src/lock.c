@@ -69,12 +69,6 @@ void lock_release(struct lock *lock) {
         os_wake(&lock->state, 1);
 }
 
-void lock_reset(struct lock *lock) {
-    if (has(asserts))
-        lock_thread.held &= ~lock_bit(lock);
-    atomic_store_explicit(&lock->state, LOCK_FREE, memory_order_release);
-}
-
 void lock_note(const struct lock *lock, bool held) {
     if (!has(asserts) || lock_thread.forking)
         return;
@@ -84,4 +78,8 @@ void lock_note(const struct lock *lock, bool held) {
 
 void lock_forking(bool on) {
     lock_thread.forking = on;
+}
+
+bool lock_is_forking(void) {
+    return lock_thread.forking;
 }

@@ -7,10 +7,9 @@
  * P2  only one thread is between take and release, and what it wrote is seen by the next one that takes.
  * P3  between lock_forking(true) and lock_forking(false) the calling thread passes through every lock: fork
  *     handlers of other libraries may allocate while we hold all our locks. Other threads keep waiting.
- * P4  lock_reset makes a lock free whoever held it: for the child of a fork, which has one thread.
  *
- * Fork, in lifecycle: take every lock from the highest rank down, lock_forking(true), fork; the parent then
- * calls lock_forking(false) and releases, the child calls lock_forking(false) and resets.
+ * Fork, in lifecycle, where there are other threads: take every lock from the highest rank down, lock_forking(true), fork;
+ * parent and child then call lock_forking(false) and release.
  *
  * Called by every room with shared state. Never allocates, never changes errno.
  */
@@ -35,10 +34,10 @@ void lock_take(struct lock *lock);
 bool lock_try(struct lock *lock);
 
 void lock_release(struct lock *lock);
-void lock_reset(struct lock *lock);
 
 /* In the check variant: the calling thread is now, or is no longer, where the lock would let it, by another way. */
 void lock_note(const struct lock *lock, bool held);
 void lock_forking(bool on);
+bool lock_is_forking(void);
 
 #endif

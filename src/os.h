@@ -9,7 +9,8 @@
  * P3  os_map_aligned returns an aligned address and keeps no spare mapping, or returns NULL.
  * P4  a refusal for good (ENOSYS, EPERM) of one kind of advice is remembered: it is not asked for again.
  * P5  when the process runs with more rights than its user (setuid), os_getenv sees nothing.
- * P6  advice is given only on memory that this room mapped and has not unmapped (asserted in the check variant).
+ * P6  advice is given only on memory that this room mapped and has not unmapped (asserted in the check variant), but for
+ *     os_keep_small.
  * P7  nothing here changes what holds for the whole process: huge pages are asked for by madvise, a prctl only
  *     names our own mappings, and not any more once that was refused.
  *
@@ -25,7 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum os_advice { OS_DONTNEED, OS_FREE, OS_HUGE, OS_COLLAPSE, OS_POPULATE };
+enum os_advice { OS_DONTNEED, OS_FREE, OS_HUGE, OS_SMALL, OS_COLLAPSE, OS_POPULATE };
 enum os_use { OS_SLABS, OS_LARGE, OS_RECORDS }; /* what a mapping is for, as its name says */
 enum os_kind { OS_MAP, OS_UNMAP, OS_REMAP, OS_ADVISE, OS_KINDS };
 
@@ -76,11 +77,13 @@ bool os_unmap(void *address, size_t bytes);
 /* Grows or shrinks; in place unless may_move. NULL when refused: the old range is untouched. */
 void *os_remap(void *address, size_t old_bytes, size_t new_bytes, bool may_move);
 
-/* Moves the pages over `target`, a range of new_bytes that we mapped before. NULL when refused. */
+/* Moves the pages over `target`, a range of new_bytes that we mapped before. The old range has to be one mapping of the
+ * kernel's, as one that os_map made is, and what was moved as a whole. NULL when refused: both ranges are still mapped, and
+ * the old one is untouched. */
 void *os_remap_to(void *address, size_t old_bytes, size_t new_bytes, void *target);
 
 /* Moves the pages of a range of ours over `target`, a range of ours as long; the old one stays mapped and reads as zero.
- * False when refused, as by kernels before 5.7: nothing has changed. */
+ * False when refused, as by kernels before 5.7: the pages are where they were. */
 bool os_move_out(void *address, size_t bytes, void *target);
 
 /* For each of `pages` pages a byte whose lowest bit says whether it is in memory. False where the kernel does not say. */
@@ -88,6 +91,9 @@ bool os_in_memory(const void *address, size_t pages, unsigned char *present);
 
 /* The range must be one that we mapped. OS_FREE becomes OS_DONTNEED on kernels that do not know it. */
 bool os_advise(void *address, size_t bytes, enum os_advice advice);
+
+/* No huge pages in a static table of ours, even where the kernel makes them unasked. */
+void os_keep_small(void *table, size_t bytes);
 
 /* Gives a whole mapping of os_map its name in /proc/PID/maps. The first one of the process waits for the second, so
  * that a program which needs only one makes no call for it. */
@@ -129,7 +135,8 @@ bool os_barrier_prepare(void);
 /* True when os_barrier_everywhere has been prepared for: it will not take long, and not be refused. */
 bool os_barrier_ready(void);
 
-/* True when a filter of system calls (seccomp) looks on, which may kill for calls that programs seldom make. */
+/* True when a filter of system calls (seccomp) looks on, which may kill for calls that programs seldom make, or one forbids
+ * to ask. */
 bool os_is_filtered(void);
 
 /* True when the process runs with more rights than its user. */
@@ -153,11 +160,16 @@ unsigned os_cpu_count(void);
 #define OS_NO_LIMIT UINT64_MAX
 
 /* The least value of a file ("memory.max", "cpu.max": quota / period, rounded up) over the process's own cgroup v2
- * and its parents. OS_NO_LIMIT when none sets one, or there is only cgroup v1. */
-uint64_t os_cgroup_least(const char *file);
+ * and its parents. OS_NO_LIMIT when none sets one, or there is only cgroup v1. How many levels above the own one it is
+ * set, 0 when it is not, goes to `above` unless that is NULL. */
+uint64_t os_cgroup_least(const char *file, unsigned *above);
 
-/* The path of a file of the process's own cgroup v2; false when there is none or the path is too long. */
-bool os_cgroup_path(const char *file, char *path, size_t bytes);
+/* The path of a file of the process's own cgroup v2, or of the one so many levels above; false when there is none or the
+ * path is too long. */
+bool os_cgroup_path(const char *file, unsigned above, char *path, size_t bytes);
+
+/* True when the kernel makes huge pages wherever one fits; false also when it does not say. */
+bool os_huge_unasked(void);
 
 /* Mappings that the process has, counted in /proc/self/maps, and may have; 0 where /proc does not say. */
 size_t os_mappings(void);
@@ -178,8 +190,8 @@ uint64_t os_file_id(int fd);
 /* The calling thread's number; 0 is nobody's. */
 uint32_t os_thread_number(void);
 
-/* True when there is a filter of system calls (seccomp), or a filter forbids to ask. */
-bool os_filtered(void);
+/* The process's number, which is its first thread's. */
+uint32_t os_process_number(void);
 
 /* True when /proc counts processes and threads as the process itself does: not in another PID namespace. */
 bool os_proc_is_ours(void);
@@ -218,5 +230,10 @@ struct os_usage {
 };
 
 void os_read_usage(struct os_usage *usage);
+
+/* ---- between the parts of the room ---- */
+
+/* One system call; its error number goes to *error and errno stays as it was. */
+long os_call(int *error, long number, long a, long b, long c, long d, long e, long f);
 
 #endif

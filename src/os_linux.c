@@ -34,6 +34,7 @@
 #endif
 
 #define OS_MREMAP_DONTUNMAP 4 /* older headers do not name it */
+#define OS_MAP_FIXED_NOREPLACE 0x100000
 #define OS_NANOSECONDS 1000000000u
 #define OS_NO_NAMES UINT32_MAX
 #define OS_KEPT_LOWEST 100 /* out of the way of programs that count on low numbers */
@@ -110,7 +111,7 @@ void os_configure(bool names, bool timed) {
 }
 
 /* One system call; its error number goes to *error and errno stays as it was. */
-static long os_call(int *error, long number, long a, long b, long c, long d, long e, long f) {
+long os_call(int *error, long number, long a, long b, long c, long d, long e, long f) {
     int kept = errno;
     long result = syscall(number, a, b, c, d, e, f);
     *error = result == -1 ? errno : 0;
@@ -137,11 +138,16 @@ static long os_memory_call(enum os_kind kind, size_t bytes, int *error, long num
     return result;
 }
 
+/* One mmap. */
+static long os_map_call(void *hint, size_t bytes, int flags, int *error) {
+    os_count(&os_counts.map);
+    return os_memory_call(OS_MAP, bytes, error, SYS_mmap, (long)hint, (long)bytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+}
+
 void *os_map(size_t bytes, void *hint) {
     int error;
-    long address = os_memory_call(OS_MAP, bytes, &error, SYS_mmap, (long)hint, (long)bytes,
-                                  PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    os_count(&os_counts.map);
+    long address = os_map_call(hint, bytes, 0, &error);
     if (error != 0) {
         os_count(&os_counts.map_failed);
         return NULL;
@@ -193,6 +199,16 @@ void *os_map_aligned(size_t bytes, size_t alignment, void *hint) {
     return os_map_trimmed(bytes, alignment);
 }
 
+/* Kernels before 6.17 unmap the target before they find out that they cannot move to it: it is mapped again, before
+ * anybody else gets the addresses. One that is still there is left alone (EEXIST; before 4.17 the flag is unknown, and
+ * another place is given). */
+static void os_map_again(void *target, size_t bytes) {
+    int error, unused;
+    long address = os_map_call(target, bytes, OS_MAP_FIXED_NOREPLACE, &error);
+    if (error == 0 && address != (long)target)
+        os_call(&unused, SYS_munmap, address, (long)bytes, 0, 0, 0, 0);
+}
+
 /* mremap; `replaced` is how much of our own memory the new range covers. */
 static void *os_remap_call(void *address, size_t old_bytes, size_t new_bytes, int flags, void *target,
                            size_t replaced) {
@@ -205,6 +221,8 @@ static void *os_remap_call(void *address, size_t old_bytes, size_t new_bytes, in
     if (error != 0) {
         os_own((uintptr_t)address, old_bytes, true);
         os_count(&os_counts.remap_failed);
+        if (target != NULL)
+            os_map_again(target, new_bytes);
         return NULL;
     }
     os_own((uintptr_t)result, new_bytes, true);
@@ -226,9 +244,11 @@ bool os_move_out(void *address, size_t bytes, void *target) {
     os_memory_call(OS_REMAP, bytes, &error, SYS_mremap, (long)address, (long)bytes, (long)bytes,
                    MREMAP_MAYMOVE | MREMAP_FIXED | OS_MREMAP_DONTUNMAP, (long)target, 0);
     os_count(&os_counts.remap);
-    if (error != 0)
-        os_count(&os_counts.remap_failed);
-    return error == 0;
+    if (error == 0)
+        return true;
+    os_count(&os_counts.remap_failed);
+    os_map_again(target, bytes);
+    return false;
 }
 
 bool os_in_memory(const void *address, size_t pages, unsigned char *present) {
@@ -241,7 +261,6 @@ bool os_in_memory(const void *address, size_t pages, unsigned char *present) {
 /* One madvise; returns its error number. */
 static int os_madvise(void *address, size_t bytes, int advice) {
     int error;
-    ASSERT(P6, os_owns((uintptr_t)address, bytes));
     os_memory_call(OS_ADVISE, bytes, &error, SYS_madvise, (long)address, (long)bytes, advice, 0, 0, 0);
     os_count(&os_counts.advise);
     if (error == ENOMEM)
@@ -254,29 +273,36 @@ static int os_madvise(void *address, size_t bytes, int advice) {
 static void os_count_advice(enum os_advice advice, bool taken) {
     if (advice == OS_HUGE || advice == OS_COLLAPSE)
         os_count(taken ? &os_counts.huge : &os_counts.huge_failed);
-    else if (taken && advice != OS_POPULATE)
+    else if (taken && (advice == OS_DONTNEED || advice == OS_FREE))
         os_count(&os_counts.decommit);
 }
 
 bool os_advise(void *address, size_t bytes, enum os_advice advice) {
     static const int words[] = {
-        [OS_DONTNEED] = MADV_DONTNEED,       [OS_FREE] = MADV_FREE,
-        [OS_HUGE] = MADV_HUGEPAGE,           [OS_COLLAPSE] = MADV_COLLAPSE,
-        [OS_POPULATE] = MADV_POPULATE_WRITE,
+        [OS_DONTNEED] = MADV_DONTNEED, [OS_FREE] = MADV_FREE,         [OS_HUGE] = MADV_HUGEPAGE,
+        [OS_SMALL] = MADV_NOHUGEPAGE,  [OS_COLLAPSE] = MADV_COLLAPSE, [OS_POPULATE] = MADV_POPULATE_WRITE,
     };
     uint32_t bit = 1u << advice;
+    ASSERT(P6, os_owns((uintptr_t)address, bytes));
     if (atomic_load_explicit(&os_state.refused, memory_order_relaxed) & bit) {
         os_count(&os_counts.advise_disabled);
         return false;
     }
     int error = os_madvise(address, bytes, words[advice]);
     if (error == ENOSYS || error == EPERM ||
-        (error == EINVAL && advice == OS_POPULATE)) /* before Linux 5.14 */
+        (error == EINVAL &&
+         (advice == OS_POPULATE || advice == OS_SMALL))) /* before Linux 5.14; without huge pages at all */
         atomic_fetch_or_explicit(&os_state.refused, bit, memory_order_relaxed);
     if (error == EINVAL && advice == OS_FREE)
         error = os_madvise(address, bytes, MADV_DONTNEED);
     os_count_advice(advice, error == 0);
     return error == 0;
+}
+
+void os_keep_small(void *table, size_t bytes) {
+    size_t page = os_page_size();
+    uintptr_t start = align_up((uintptr_t)table, page), end = align_down((uintptr_t)table + bytes, page);
+    os_madvise((void *)start, end - start, MADV_NOHUGEPAGE);
 }
 
 /* Kernels without names say EINVAL, filters EPERM or ENOSYS: they are not asked again. */
@@ -305,7 +331,8 @@ void os_name(void *address, size_t bytes, enum os_use use) {
     uintptr_t first = atomic_exchange_explicit(&os_state.first, 0, memory_order_acquire);
     if (first != 0)
         os_name_now(first, os_state.first_bytes, os_state.first_use);
-    os_name_now((uintptr_t)address, bytes, use);
+    if (atomic_load_explicit(&os_state.named, memory_order_relaxed) != OS_NO_NAMES)
+        os_name_now((uintptr_t)address, bytes, use);
 }
 
 size_t os_page_size(void) {

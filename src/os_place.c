@@ -36,9 +36,20 @@ static bool os_append(char *path, size_t bytes, size_t length, const char *file)
     return true;
 }
 
-bool os_cgroup_path(const char *file, char *path, size_t bytes) {
+/* The length of the path of the cgroup above; 0: none is. */
+static size_t os_cgroup_above(const char *path, size_t length) {
+    if (length <= OS_ROOT_BYTES)
+        return 0;
+    while (path[--length] != '/') {
+    }
+    return length;
+}
+
+bool os_cgroup_path(const char *file, unsigned above, char *path, size_t bytes) {
     char own[OS_PATH_BYTES];
     size_t length = os_own_cgroup(own);
+    for (; above > 0; above--)
+        length = os_cgroup_above(own, length);
     if (length >= bytes || !os_append(own, sizeof own, length, file) || strlen(own) >= bytes)
         return false;
     memcpy(path, own, strlen(own) + 1);
@@ -58,18 +69,20 @@ static uint64_t os_parse_limit(const char *text) {
     return numbers[1] == 0 ? numbers[0] : (numbers[0] + numbers[1] - 1) / numbers[1];
 }
 
-uint64_t os_cgroup_least(const char *file) {
+uint64_t os_cgroup_least(const char *file, unsigned *above) {
     char path[OS_PATH_BYTES], text[64];
     uint64_t least = OS_NO_LIMIT;
-    size_t length = os_own_cgroup(path);
-    while (os_append(path, sizeof path, length, file)) {
+    unsigned level = 0, found = 0;
+    for (size_t length = os_own_cgroup(path); os_append(path, sizeof path, length, file); level++) {
         uint64_t value = os_read_file(path, text, sizeof text) ? os_parse_limit(text) : OS_NO_LIMIT;
-        least = value < least ? value : least;
-        if (length <= OS_ROOT_BYTES)
-            break;
-        while (path[--length] != '/') {
+        if (value < least) {
+            least = value;
+            found = level;
         }
+        length = os_cgroup_above(path, length);
     }
+    if (above)
+        *above = found;
     return least;
 }
 
@@ -77,7 +90,7 @@ unsigned os_cpu_count(void) {
     unsigned cpus = atomic_load_explicit(&os_cpus, memory_order_relaxed);
     if (cpus != 0)
         return cpus;
-    uint64_t paid = os_cgroup_least("cpu.max");
+    uint64_t paid = os_cgroup_least("cpu.max", NULL);
     cpus = os_affinity();
     if (paid < cpus)
         cpus = paid != 0 ? (unsigned)paid : 1;
@@ -90,4 +103,10 @@ size_t os_mappings_allowed(void) {
     uint64_t allowed =
         os_read_file("/proc/sys/vm/max_map_count", text, sizeof text) ? os_parse_limit(text) : OS_NO_LIMIT;
     return allowed == OS_NO_LIMIT ? 0 : (size_t)allowed;
+}
+
+bool os_huge_unasked(void) {
+    char text[64];
+    return os_read_file("/sys/kernel/mm/transparent_hugepage/enabled", text, sizeof text) &&
+           strstr(text, "[always]") != NULL;
 }

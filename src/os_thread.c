@@ -10,7 +10,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -19,12 +18,9 @@ extern void *__libc_stack_end WEAK; /* as in os_linux.c */
 extern const ElfW(Ehdr)
     __ehdr_start WEAK HIDDEN; /* by the linker: the header of the file that this code is in */
 
-/* One system call, counted; its error number goes to *error and errno stays as it was. */
+/* As os_call, counted. */
 static long os_ask(int *error, long number, long a, long b, long c, long d, long e, long f) {
-    int kept = errno;
-    long result = syscall(number, a, b, c, d, e, f);
-    *error = result == -1 ? errno : 0;
-    errno = kept;
+    long result = os_call(error, number, a, b, c, d, e, f);
     atomic_fetch_add_explicit(&os_counts.thread, 1, memory_order_relaxed);
     return result;
 }
@@ -34,9 +30,9 @@ uint32_t os_thread_number(void) {
     return (uint32_t)os_ask(&error, SYS_gettid, 0, 0, 0, 0, 0, 0);
 }
 
-bool os_filtered(void) {
+uint32_t os_process_number(void) {
     int error;
-    return os_ask(&error, SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0) != 0;
+    return (uint32_t)os_ask(&error, SYS_getpid, 0, 0, 0, 0, 0, 0);
 }
 
 /* Writes a number in decimal; returns its end. */
@@ -57,7 +53,7 @@ bool os_proc_is_ours(void) {
     int error;
     long bytes =
         os_ask(&error, SYS_readlinkat, AT_FDCWD, (long)"/proc/self", (long)said, sizeof said - 1, 0, 0);
-    os_put_number(number, (uint32_t)os_ask(&error, SYS_getpid, 0, 0, 0, 0, 0, 0));
+    os_put_number(number, os_process_number());
     return bytes > 0 && strcmp(said, number) == 0;
 }
 
@@ -83,8 +79,7 @@ bool os_read_words(uintptr_t from, uintptr_t *words, size_t count) {
     int error;
     struct iovec here = {.iov_base = words, .iov_len = count * sizeof *words};
     struct iovec there = {.iov_base = (void *)from, .iov_len = count * sizeof *words};
-    long self = os_ask(&error, SYS_getpid, 0, 0, 0, 0, 0, 0);
-    long got = os_ask(&error, SYS_process_vm_readv, self, (long)&here, 1, (long)&there, 1, 0);
+    long got = os_ask(&error, SYS_process_vm_readv, os_process_number(), (long)&here, 1, (long)&there, 1, 0);
     return got == (long)here.iov_len;
 }
 

@@ -33,6 +33,10 @@ static struct {
 SPARSE static void **pagemap_chunks[PAGEMAP_WINDOW_UNITS / CHUNK_UNITS];
 SPARSE static struct pagemap_leaf *pagemap_leaves[LEAVES];
 
+void pagemap_prepare(void) {
+    os_keep_small(pagemap_window, sizeof pagemap_window);
+}
+
 static struct pagemap_leaf *pagemap_leaf_of(size_t unit) {
     size_t index = unit >> PAGEMAP_LEAF_SHIFT;
     return index < LEAVES ? __atomic_load_n(&pagemap_leaves[index], __ATOMIC_ACQUIRE) : NULL;

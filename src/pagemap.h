@@ -59,6 +59,9 @@ uint32_t pagemap_tag(const void *address);
 /* The record of the unit of `address`, NULL if there is none. */
 void *pagemap_record(const void *address);
 
+/* Keeps the window from being made of huge pages. */
+void pagemap_prepare(void);
+
 /* Makes room for tags and records of `units` units from `start`. False when there is no memory for it. */
 bool pagemap_reserve(const void *start, size_t units);
 

@@ -228,7 +228,7 @@ void remote_class_done(struct inbox *inbox, unsigned class) {
 
 unsigned remote_collect(struct slab *slab) {
     /* The summary first: a bit that comes after it finds its word 0 or taken with the others, and in the
-     * first case marks the summary and delivers the slab anew. Pairs with remote_free_word. */
+     * first case marks the summary and delivers the slab anew. Pairs with remote_set_bits. */
     uint64_t summary = __atomic_exchange_n(&slab->remote_summary, 0, __ATOMIC_ACQ_REL);
     ASSERT(P1, summary != 0);
     unsigned words = bits_count(summary);

@@ -80,7 +80,7 @@ void slab_delete(struct slab *slab) {
 }
 
 void slab_change_owner(struct slab *slab, struct inbox *owner, uint32_t tag) {
-    __atomic_store_n(&slab->owner, owner, __ATOMIC_RELEASE); /* pairs with remote_push's acquire */
+    __atomic_store_n(&slab->owner, owner, __ATOMIC_RELEASE); /* pairs with remote_deliver's acquire */
     pagemap_set(slab->start, slab->units, tag, slab);
 }
 

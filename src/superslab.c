@@ -20,6 +20,7 @@ _Static_assert(TABLE_SIZE / 64 / 64 <= 64, "one word sums up the middle");
 static struct {
     struct lock lock;
     bool huge_pages, decommit, decommit_lazily;
+    bool keep_small; /* the kernel makes huge pages unasked, and a small heap would touch one for a few KiB */
     uint32_t count;
     uint32_t purge_from; /* no superslab from here on has dirty units */
     struct superslab *vacant;
@@ -168,7 +169,18 @@ static bool superslab_is_large_and_dense(void) {
            __atomic_load_n(&superslabs.dense_units, __ATOMIC_RELAXED) >= used / 2;
 }
 
+/* Before the first one. */
+static void superslab_prepare(void) {
+    superslabs.keep_small = os_huge_unasked();
+    if (!superslabs.keep_small)
+        return;
+    os_keep_small(superslab_table, sizeof superslab_table);
+    pagemap_prepare();
+}
+
 static bool superslab_map(size_t count) {
+    if (superslabs.count == 0)
+        superslab_prepare();
     size_t bytes = count * SUPERSLAB_SIZE;
     unsigned char *start =
         os_map_aligned(bytes, SUPERSLAB_SIZE, pagemap_hint_superslab(bytes, SUPERSLAB_SIZE));
@@ -177,6 +189,8 @@ static bool superslab_map(size_t count) {
     os_name(start, bytes, OS_SLABS);
     if (superslab_is_large_and_dense() && limit_may_split())
         os_advise(start, bytes, OS_HUGE);
+    else if (superslabs.keep_small)
+        os_advise(start, bytes, OS_SMALL);
     size_t entered = 0;
     while (entered < count && superslab_enter(start + entered * SUPERSLAB_SIZE, SUPERSLAB_UNITS))
         entered++;

@@ -4,6 +4,7 @@
 #define HAKMEM_TESTS_KERNEL_CALL_H
 
 #include <errno.h>
+#include <stdarg.h>
 
 static inline long kernel_call(long number, const long a[6]) {
 #if defined(__x86_64__)
@@ -26,6 +27,16 @@ static inline long kernel_call(long number, const long a[6]) {
 #error "how to reach the kernel is known on x86-64 and aarch64"
 #endif
 }
+
+/* Reads the six words of a call into `words`, in a function with variable arguments after `last`. */
+#define KERNEL_WORDS(words, last)                                  \
+    do {                                                           \
+        va_list kernel_arguments;                                  \
+        va_start(kernel_arguments, last);                          \
+        for (int kernel_word = 0; kernel_word < 6; kernel_word++)  \
+            (words)[kernel_word] = va_arg(kernel_arguments, long); \
+        va_end(kernel_arguments);                                  \
+    } while (0)
 
 /* What the kernel answered, as libc's syscall() returns it. */
 static inline long kernel_result(long result) {

@@ -3,17 +3,12 @@
  * Here the call is refused with EINVAL, as kernels before 5.7 do. */
 #include "../kernel_call.h"
 
-#include <stdarg.h>
 #include <sys/syscall.h>
 
 enum { DONT_UNMAP = 4 };
 
 long syscall(long number, ...) {
     long a[6];
-    va_list arguments;
-    va_start(arguments, number);
-    for (int i = 0; i < 6; i++)
-        a[i] = va_arg(arguments, long);
-    va_end(arguments);
+    KERNEL_WORDS(a, number);
     return kernel_result(number == SYS_mremap && (a[3] & DONT_UNMAP) ? -EINVAL : kernel_call(number, a));
 }

@@ -10,7 +10,6 @@
 #include "injector.h"
 #include "../kernel_call.h"
 #include <errno.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,12 +77,7 @@ static int refused(long number) {
 
 long syscall(long number, ...) {
     long arguments[6];
-    va_list list;
-
-    va_start(list, number);
-    for (int i = 0; i < 6; i++)
-        arguments[i] = va_arg(list, long);
-    va_end(list);
+    KERNEL_WORDS(arguments, number);
     long result = refused(number) ? -ENOMEM : kernel_call(number, arguments);
     return kernel_result(result);
 }

@@ -39,10 +39,10 @@ int main(int argc, char **argv) {
         }
         return 0;
     }
-    unsigned long without = number_of(run_role("work", none, 0), " madvise=");
+    unsigned long without = number_of(run_role("work", none, 0), " lean_decommit=");
     struct timespec begun, ended;
     clock_gettime(CLOCK_MONOTONIC, &begun);
-    unsigned long with = number_of(run_role("work", few, 0), " madvise=");
+    unsigned long with = number_of(run_role("work", few, 0), " lean_decommit=");
     clock_gettime(CLOCK_MONOTONIC, &ended);
     unsigned long seconds = (unsigned long)(ended.tv_sec - begun.tv_sec) + 1;
     dprintf(2, "%lu calls without a budget, %lu with one of %d in %lu seconds\n", without, with, BUDGET,

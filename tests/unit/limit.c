@@ -10,6 +10,7 @@
 
 static struct {
     uint64_t now, high, most;
+    unsigned high_above, most_above;
     int reads; /* of the cgroup */
     uint64_t records;
     size_t mappings, allowed;
@@ -17,6 +18,7 @@ static struct {
     int lines;
     char line[200];
     int opened, refuse_open;
+    char paths[200]; /* that were opened */
     uint64_t id, slept;
     bool fires;
     int closed;
@@ -35,13 +37,15 @@ unsigned os_cpu_count(void) {
     return 3;
 }
 
-uint64_t os_cgroup_least(const char *file) {
+uint64_t os_cgroup_least(const char *file, unsigned *above) {
+    bool high = strcmp(file, "memory.high") == 0;
     fake.reads++;
-    return strcmp(file, "memory.high") == 0 ? fake.high : fake.most;
+    *above = high ? fake.high_above : fake.most_above;
+    return high ? fake.high : fake.most;
 }
 
-bool os_cgroup_path(const char *file, char *path, size_t bytes) {
-    return snprintf(path, bytes, "/cgroup/%s", file) > 0;
+bool os_cgroup_path(const char *file, unsigned above, char *path, size_t bytes) {
+    return snprintf(path, bytes, "/cgroup/%u/%s", above, file) > 0;
 }
 
 size_t os_mappings(void) {
@@ -55,7 +59,7 @@ size_t os_mappings_allowed(void) {
 }
 
 int os_open_trigger(const char *path, const char *trigger) {
-    assert_string_equal(path, fake.opened == 0 ? "/cgroup/memory.pressure" : "/proc/pressure/memory");
+    snprintf(fake.paths + strlen(fake.paths), sizeof fake.paths - strlen(fake.paths), "%s ", path);
     assert_memory_equal(trigger, "some ", 5);
     return fake.opened++ < fake.refuse_open ? -1 : 123;
 }
@@ -346,15 +350,31 @@ static void limit_P5_without_proc_splits_as_ever(void **state) {
     assert_true(limit_may_split()); /* the sysctl can be read, the mappings cannot */
 }
 
-static void limit_pressure_file_is_the_cgroups_or_the_machines(void **state) {
+static void limit_pressure_file_is_opened_once(void **state) {
     (void)state;
     assert_int_equal(limit_pressure_fd(), 123);
     assert_int_equal(limit_pressure_fd(), 123);
     assert_int_equal(fake.opened, 1);
+    assert_string_equal(fake.paths, "/cgroup/0/memory.pressure ");
     fake.id = 10; /* the program has put another file there */
     assert_int_equal(limit_pressure_fd(), -1);
     assert_int_equal(limit_pressure_fd(), -1);
     assert_int_equal(fake.opened, 1);
+}
+
+static void limit_pressure_is_that_of_the_smallest_limit(void **state) {
+    (void)state;
+    fake.high = 2 * GIB, fake.high_above = 1;
+    fake.most = GIB, fake.most_above = 3;
+    assert_int_equal(limit_pressure_fd(), 123);
+    assert_string_equal(fake.paths, "/cgroup/3/memory.pressure ");
+    setup(NULL);
+    fake.high = GIB, fake.high_above = 1;
+    fake.most = 2 * GIB, fake.most_above = 3;
+    fake.refuse_open = 2; /* then the own cgroup's, then the machine's */
+    assert_int_equal(limit_pressure_fd(), 123);
+    assert_string_equal(fake.paths,
+                        "/cgroup/1/memory.pressure /cgroup/0/memory.pressure /proc/pressure/memory ");
 }
 
 static void limit_rest_ends_with_pressure(void **state) {
@@ -394,7 +414,7 @@ static void limit_pressure_is_absent_where_it_is_refused(void **state) {
     (void)state;
     fake.refuse_open = 1;
     assert_int_equal(limit_pressure_fd(), 123);
-    assert_int_equal(fake.opened, 2);
+    assert_string_equal(fake.paths, "/cgroup/0/memory.pressure /proc/pressure/memory ");
     setup(NULL);
     fake.refuse_open = 2;
     assert_int_equal(limit_pressure_fd(), -1);
@@ -417,7 +437,8 @@ int main(void) {
         cmocka_unit_test_setup(limit_hold_counts_whatever_the_limit, setup),
         cmocka_unit_test_setup(limit_P5_splits_nothing_above_four_fifths, setup),
         cmocka_unit_test_setup(limit_P5_without_proc_splits_as_ever, setup),
-        cmocka_unit_test_setup(limit_pressure_file_is_the_cgroups_or_the_machines, setup),
+        cmocka_unit_test_setup(limit_pressure_file_is_opened_once, setup),
+        cmocka_unit_test_setup(limit_pressure_is_that_of_the_smallest_limit, setup),
         cmocka_unit_test_setup(limit_rest_ends_with_pressure, setup),
         cmocka_unit_test_setup(limit_child_has_a_pressure_file_of_its_own, setup),
         cmocka_unit_test_setup(limit_pressure_is_absent_where_it_is_refused, setup),

@@ -179,16 +179,6 @@ static void lock_P3_only_the_forking_thread_passes_through(void **state) {
     lock_release(&lock);
 }
 
-static void lock_P4_reset_frees_whoever_held_it(void **state) {
-    (void)state;
-    struct lock lock = LOCK_INITIAL(3);
-    lock_take(&lock);
-    lock_reset(&lock);
-    lock_take(&lock);
-    lock_release(&lock);
-    assert_null(fake.broken);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(lock_P1_ranks_fall, setup),
@@ -200,7 +190,6 @@ int main(void) {
         cmocka_unit_test_setup(lock_P2_release_without_take_is_noticed, setup),
         cmocka_unit_test_setup(lock_P2_one_thread_at_a_time, setup),
         cmocka_unit_test_setup(lock_P3_only_the_forking_thread_passes_through, setup),
-        cmocka_unit_test_setup(lock_P4_reset_frees_whoever_held_it, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

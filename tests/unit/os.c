@@ -3,6 +3,7 @@
 #include "base.h"
 #include "os.h"
 #include "unit.h"
+#include "../kernel_call.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -20,17 +21,19 @@
 #define PR_SET_VMA_NUMBER 0x53564d41
 
 static struct {
-    long number;      /* the call that fails, -1 for none */
-    int error;        /* ... with this */
-    int times;        /* ... so often */
-    int skip;         /* ... after so many */
-    bool skewed_maps; /* the next mmap returns an address that is a page off MIB */
+    long number;        /* the call that fails, -1 for none */
+    int error;          /* ... with this */
+    int times;          /* ... so often */
+    int skip;           /* ... after so many */
+    bool skewed_maps;   /* the next mmap returns an address that is a page off MIB */
+    bool unmaps_target; /* of an mremap, before it is refused */
     bool short_writes;
     int yields;
     unsigned long secure;
     const char *root; /* what /proc and /sys are read from, NULL: the real ones */
     int processes;    /* prctl calls that were about something else than a name */
     long advice;      /* of the last madvise */
+    size_t advised_bytes;
     uintptr_t named[8];
     int names;
 } fake;
@@ -73,18 +76,18 @@ static long skewed_map(long bytes, long c, long d, long e, long f) {
 
 long syscall(long number, ...) {
     long a[6];
-    va_list arguments;
-    va_start(arguments, number);
-    for (int i = 0; i < 6; i++)
-        a[i] = va_arg(arguments, long);
-    va_end(arguments);
+    KERNEL_WORDS(a, number);
     if (number == fake.number && fake.skip-- <= 0 && fake.times-- > 0) {
+        if (number == SYS_mremap && fake.unmaps_target)
+            real_call(SYS_munmap, a[4], a[2], 0, 0, 0, 0);
         errno = fake.error;
         return -1;
     }
     fake.yields += number == SYS_sched_yield;
-    if (number == SYS_madvise)
+    if (number == SYS_madvise) {
         fake.advice = a[2];
+        fake.advised_bytes = (size_t)a[1];
+    }
     if (number == SYS_prctl) {
         fake.processes += a[0] != PR_SET_VMA_NUMBER;
         fake.named[fake.names++ % 8] = (uintptr_t)a[2];
@@ -195,6 +198,28 @@ static void os_remap_to_a_target_of_ours(void **state) {
     assert_int_equal(mapped() - before, 2 * MIB);
     assert_true(os_unmap(target, 2 * MIB));
     assert_int_equal(mapped(), before);
+}
+
+/* Kernels before 6.17 unmap the target first; the others and filters do not. */
+static void os_target_of_a_refused_move_stays_mapped(void **state) {
+    (void)state;
+    unsigned char *from = os_map(MIB, NULL), *target = os_map(MIB, NULL);
+    uint64_t before = mapped();
+    for (int unmapped = 0; unmapped < 2; unmapped++) {
+        target[5] = 5;
+        fake.unmaps_target = unmapped;
+        refuse(SYS_mremap, EFAULT, 1);
+        assert_null(os_remap_to(from, MIB, MIB, target));
+        assert_int_equal(target[5], unmapped ? 0 : 5);
+        target[5] = 5;
+        refuse(SYS_mremap, EFAULT, 1);
+        assert_false(os_move_out(from, MIB, target));
+        assert_int_equal(target[5], unmapped ? 0 : 5);
+    }
+    fake.unmaps_target = false;
+    assert_int_equal(mapped(), before);
+    assert_true(os_unmap(from, MIB) && os_unmap(target, MIB));
+    assert_int_equal(errno, 77);
 }
 
 static void os_move_out_leaves_zeroes(void **state) {
@@ -383,8 +408,15 @@ static void os_P7_only_names_by_prctl_and_only_until_refused(void **state) {
     assert_int_equal(atomic_load(&os_counts.name) - asked, 1);
     assert_true(os_advise(p, 4 * MIB, OS_HUGE) || errno == 77); /* a kernel without huge pages */
     assert_int_equal(fake.advice, MADV_HUGEPAGE);
+    assert_true(os_advise(p, 4 * MIB, OS_SMALL) || errno == 77);
+    assert_int_equal(fake.advice, MADV_NOHUGEPAGE);
     os_advise(p, 4 * MIB, OS_DONTNEED);
     assert_int_equal(fake.advice, MADV_DONTNEED);
+    uint64_t advised = atomic_load(&os_counts.advise);
+    os_keep_small(p + 1, 4 * MIB - 2); /* whole pages of it */
+    assert_int_equal(fake.advice, MADV_NOHUGEPAGE);
+    assert_int_equal(fake.advised_bytes, 4 * MIB - 2 * os_page_size());
+    assert_int_equal(atomic_load(&os_counts.advise) - advised, 1);
     os_advise(p, 4 * MIB, OS_FREE);
     assert_int_equal(fake.advice, MADV_FREE);
     assert_int_equal(fake.processes, 0);
@@ -471,35 +503,58 @@ static void os_cgroup_the_smallest_on_the_path(void **state) {
     (void)state;
     char path[100];
     put("/proc/self/cgroup", "0::/a/b\n");
-    assert_int_equal(os_cgroup_least("memory.max"), OS_NO_LIMIT);
+    assert_int_equal(os_cgroup_least("memory.max", NULL), OS_NO_LIMIT);
     put("/sys/fs/cgroup/a/b/memory.max", "max\n");
-    assert_int_equal(os_cgroup_least("memory.max"), OS_NO_LIMIT);
+    assert_int_equal(os_cgroup_least("memory.max", NULL), OS_NO_LIMIT);
     put("/sys/fs/cgroup/a/memory.max", "1073741824\n");
-    assert_int_equal(os_cgroup_least("memory.max"), GIB);
+    assert_int_equal(os_cgroup_least("memory.max", NULL), GIB);
     put("/sys/fs/cgroup/a/b/memory.max", "2147483648\n");
-    assert_int_equal(os_cgroup_least("memory.max"), GIB);
+    assert_int_equal(os_cgroup_least("memory.max", NULL), GIB);
     put("/sys/fs/cgroup/memory.max", "4096\n"); /* the root that a container sees */
-    assert_int_equal(os_cgroup_least("memory.max"), 4096);
-    assert_true(os_cgroup_path("memory.pressure", path, sizeof path));
+    assert_int_equal(os_cgroup_least("memory.max", NULL), 4096);
+    assert_true(os_cgroup_path("memory.pressure", 0, path, sizeof path));
     assert_string_equal(path, "/sys/fs/cgroup/a/b/memory.pressure");
-    assert_false(os_cgroup_path("memory.pressure", path, 10));
+    assert_false(os_cgroup_path("memory.pressure", 0, path, 10));
+    unsigned above = 7;
+    assert_int_equal(os_cgroup_least("memory.max", &above), 4096);
+    assert_int_equal(above, 2);
+    put("/sys/fs/cgroup/memory.max", "max\n");
+    assert_int_equal(os_cgroup_least("memory.max", &above), GIB);
+    assert_int_equal(above, 1);
+    assert_true(os_cgroup_path("memory.pressure", above, path, sizeof path));
+    assert_string_equal(path, "/sys/fs/cgroup/a/memory.pressure");
+    assert_true(os_cgroup_path("memory.pressure", 2, path, sizeof path));
+    assert_string_equal(path, "/sys/fs/cgroup/memory.pressure");
+    assert_false(os_cgroup_path("memory.pressure", 3, path, sizeof path));
+    assert_int_equal(os_cgroup_least("memory.high", &above), OS_NO_LIMIT);
+    assert_int_equal(above, 0);
+    assert_int_equal(errno, 77);
+}
+
+static void os_huge_pages_unasked(void **state) {
+    (void)state;
+    assert_false(os_huge_unasked()); /* nothing is said */
+    put("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n");
+    assert_false(os_huge_unasked());
+    put("/sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never\n");
+    assert_true(os_huge_unasked());
     assert_int_equal(errno, 77);
 }
 
 static void os_cgroup_of_the_root_and_of_version_1(void **state) {
     (void)state;
     put("/sys/fs/cgroup/memory.max", "8192\n");
-    assert_int_equal(os_cgroup_least("memory.max"), OS_NO_LIMIT); /* no /proc */
+    assert_int_equal(os_cgroup_least("memory.max", NULL), OS_NO_LIMIT); /* no /proc */
     put("/proc/self/cgroup", "4:memory:/x\n3:cpuset:/\n");
-    assert_int_equal(os_cgroup_least("memory.max"), OS_NO_LIMIT);
+    assert_int_equal(os_cgroup_least("memory.max", NULL), OS_NO_LIMIT);
     put("/proc/self/cgroup", "4:memory:/x\n0::/\n");
-    assert_int_equal(os_cgroup_least("memory.max"), 8192);
+    assert_int_equal(os_cgroup_least("memory.max", NULL), 8192);
     put("/proc/self/cgroup", "0::/gone/from/here\n"); /* as seen from the host */
-    assert_int_equal(os_cgroup_least("memory.max"), 8192);
+    assert_int_equal(os_cgroup_least("memory.max", NULL), 8192);
     put("/sys/fs/cgroup/memory.max", "99999999999999999999999\n");
-    assert_int_equal(os_cgroup_least("memory.max"), OS_NO_LIMIT);
+    assert_int_equal(os_cgroup_least("memory.max", NULL), OS_NO_LIMIT);
     put("/sys/fs/cgroup/memory.max", "");
-    assert_int_equal(os_cgroup_least("memory.max"), OS_NO_LIMIT);
+    assert_int_equal(os_cgroup_least("memory.max", NULL), OS_NO_LIMIT);
 }
 
 static void os_cgroup_a_path_that_is_too_long(void **state) {
@@ -509,11 +564,11 @@ static void os_cgroup_a_path_that_is_too_long(void **state) {
         line[i] = i % 100 == 3 ? '/' : 'x';
     put("/proc/self/cgroup", line);
     put("/sys/fs/cgroup/memory.max", "8192\n");
-    assert_int_equal(os_cgroup_least("memory.max"), OS_NO_LIMIT);
+    assert_int_equal(os_cgroup_least("memory.max", NULL), OS_NO_LIMIT);
     line[1010] = '\n';
     line[1011] = '\0';
     put("/proc/self/cgroup", line);
-    assert_int_equal(os_cgroup_least("memory.max"), OS_NO_LIMIT);
+    assert_int_equal(os_cgroup_least("memory.max", NULL), OS_NO_LIMIT);
 }
 
 static void os_cpus_of_the_mask_and_of_the_cgroup(void **state) {
@@ -582,6 +637,7 @@ int main(void) {
         cmocka_unit_test_setup(os_P3_aligned_map_fails_whole, setup),
         cmocka_unit_test_setup(os_remap_keeps_content, setup),
         cmocka_unit_test_setup(os_remap_to_a_target_of_ours, setup),
+        cmocka_unit_test_setup(os_target_of_a_refused_move_stays_mapped, setup),
         cmocka_unit_test_setup(os_move_out_leaves_zeroes, setup),
         cmocka_unit_test_setup(os_in_memory_says_which_pages, setup),
         cmocka_unit_test_setup(os_advice_gives_memory_back, setup),
@@ -597,6 +653,7 @@ int main(void) {
         cmocka_unit_test_setup(os_bytes_and_time_by_kind, setup),
         cmocka_unit_test_setup_teardown(os_cgroup_the_smallest_on_the_path, setup_place, remove_place),
         cmocka_unit_test_setup_teardown(os_cgroup_of_the_root_and_of_version_1, setup_place, remove_place),
+        cmocka_unit_test_setup_teardown(os_huge_pages_unasked, setup_place, remove_place),
         cmocka_unit_test_setup_teardown(os_cgroup_a_path_that_is_too_long, setup_place, remove_place),
         cmocka_unit_test_setup_teardown(os_cpus_of_the_mask_and_of_the_cgroup, setup_place, remove_place),
         cmocka_unit_test_setup_teardown(os_mappings_are_counted, setup_place, remove_place),

@@ -3,16 +3,17 @@
 
 #include "os.h"
 #include "unit/unit.h"
+#include "../kernel_call.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdarg.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
 static struct {
     bool filtered, refuses; /* what the kernel says to PR_GET_SECCOMP, and to membarrier */
-    _Atomic unsigned barriers;
+    _Atomic unsigned barriers, sleeps;
 } fake;
 
 #undef syscall
@@ -21,11 +22,7 @@ long fake_syscall(long number, ...);
 
 long fake_syscall(long number, ...) {
     long words[6];
-    va_list arguments;
-    va_start(arguments, number);
-    for (int i = 0; i < 6; i++)
-        words[i] = va_arg(arguments, long);
-    va_end(arguments);
+    KERNEL_WORDS(words, number);
     if (number == SYS_prctl && words[0] == PR_GET_SECCOMP)
         return fake.filtered ? 2 : 0;
     if (number == SYS_membarrier) {
@@ -35,6 +32,8 @@ long fake_syscall(long number, ...) {
             return -1;
         }
     }
+    if (number == SYS_futex)
+        atomic_fetch_add(&fake.sleeps, 1);
     return syscall(number, words[0], words[1], words[2], words[3], words[4], words[5]);
 }
 
@@ -109,6 +108,32 @@ static void favour_P1_threads_are_never_inside_together(void **state) {
     assert_int_equal(shared.one - before, FAVOUR_FROM + 90300);
 }
 
+static _Atomic bool entered;
+
+static void *enter(void *seat) {
+    favour_seat = seat;
+    favour_take(&favour);
+    atomic_store(&entered, true);
+    favour_release(&favour);
+    return NULL;
+}
+
+/* The favourite is inside when the other comes, and does nothing until that one sleeps. */
+static void favour_P1_who_comes_waits_until_the_seat_is_left(void **state) {
+    (void)state;
+    pthread_t other;
+    become_favourite();
+    favour_take(&favour);
+    atomic_store(&fake.sleeps, 0);
+    assert_int_equal(pthread_create(&other, NULL, enter, &seats[1]), 0);
+    while (!atomic_load(&entered) && atomic_load(&fake.sleeps) == 0)
+        sched_yield();
+    assert_false(atomic_load(&entered));
+    favour_release(&favour);
+    pthread_join(other, NULL);
+    assert_true(atomic_load(&entered));
+}
+
 static void favour_P1_a_favourite_takes_no_lock(void **state) {
     (void)state;
     become_favourite();
@@ -140,6 +165,16 @@ static void favour_is_given_back_by_visitors(void **state) {
     in_another_thread((struct errand){NULL, 100});
     assert_true(is_favourite(&seats[0]));
     assert_int_equal(favour.needed, FAVOUR_FROM);
+}
+
+/* Who forks may have no seat: it does not give back what ends. */
+static void favour_ends_for_visitors_too(void **state) {
+    (void)state;
+    become_favourite();
+    favour_seat = NULL;
+    favour_end(&favour);
+    favour_release(&favour);
+    assert_true(is_favourite(NULL));
 }
 
 static void favour_is_not_for_threads_without_a_seat(void **state) {
@@ -202,9 +237,11 @@ static void favour_P4_a_seat_that_died_busy_is_used_again(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(favour_P1_threads_are_never_inside_together, setup),
+        cmocka_unit_test_setup(favour_P1_who_comes_waits_until_the_seat_is_left, setup),
         cmocka_unit_test_setup(favour_P1_a_favourite_takes_no_lock, setup),
         cmocka_unit_test_setup(favour_P2_who_loses_it_needs_twice_as_many_turns, setup),
         cmocka_unit_test_setup(favour_is_given_back_by_visitors, setup),
+        cmocka_unit_test_setup(favour_ends_for_visitors_too, setup),
         cmocka_unit_test_setup(favour_is_not_for_threads_without_a_seat, setup),
         cmocka_unit_test_setup(favour_P3_none_where_calls_are_filtered, setup),
         cmocka_unit_test_setup(favour_P3_a_later_filter_ends_it, setup),

@@ -1,8 +1,11 @@
+#define _GNU_SOURCE
 #include "kernel.h"
+#include "../kernel_call.h"
 
 #include <errno.h>
-#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 
 #undef syscall
@@ -47,16 +50,35 @@ static bool kernel_refuses_number(long number, void *start, size_t bytes) {
     }
 }
 
+/* Whether the range lies within one line of /proc/self/maps. */
+static bool kernel_is_one_area(unsigned long from, unsigned long bytes) {
+    unsigned long start, end;
+    bool found = false;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    while (maps && !found && fscanf(maps, "%lx-%lx%*[^\n]", &start, &end) == 2)
+        found = start <= from && from < end && bytes <= end - from;
+    if (maps)
+        fclose(maps);
+    return found;
+}
+
+/* As kernels before 6.17: a target is unmapped before they find out that they do not move several areas at once. */
+static bool kernel_cannot_move(const long words[6]) {
+    if (!(words[3] & MREMAP_FIXED) || kernel_is_one_area((unsigned long)words[0], (unsigned long)words[1]))
+        return false;
+    syscall(SYS_munmap, words[4], words[2]);
+    errno = EFAULT;
+    return true;
+}
+
 long kernel_syscall(long number, ...) {
     long words[6];
-    va_list arguments;
-    va_start(arguments, number);
-    for (int i = 0; i < 6; i++)
-        words[i] = va_arg(arguments, long);
-    va_end(arguments);
+    KERNEL_WORDS(words, number);
     if (kernel_refuses_number(number, (void *)words[0], (size_t)words[1])) {
         errno = ENOMEM;
         return -1;
     }
+    if (number == SYS_mremap && kernel_cannot_move(words))
+        return -1;
     return syscall(number, words[0], words[1], words[2], words[3], words[4], words[5]);
 }

@@ -309,6 +309,20 @@ static void large_longer_block_serves(void **state) {
     check_cache();
 }
 
+/* What a longer block lends counts as held: when more becomes live than fits beside it, it goes before anybody looks. */
+static void large_slack_makes_way(void **state) {
+    (void)state;
+    delete_block(new_dense_block(16 * MIB));
+    void *block = new_block(2 * MIB);
+    assert_int_equal(larges.slack, 14 * MIB);
+    void *more = new_block(4 * MIB);
+    assert_int_equal(larges.slack, 0);
+    assert_int_equal(large_mapped_bytes(), 6 * MIB);
+    delete_block(block);
+    delete_block(more);
+    check_cache();
+}
+
 /* Where all are shorter, the longest is stretched: only the new pages are faulted. */
 static void large_shorter_block_is_stretched(void **state) {
     (void)state;
@@ -406,6 +420,28 @@ static void large_of_two_areas_grows(void **state) {
         large_purge(0);
         assert_int_equal(large_mapped_bytes(), 0);
     }
+}
+
+/* However often a block in two areas moves on to a longer mapping: no third one, which most kernels would not move. */
+static void large_moves_again_and_again(void **state) {
+    (void)state;
+    unsigned char *block = new_block(2 * MIB);
+    for (size_t size = 2 * MIB, moves = 0; moves < 4; size += MIB + UNIT_SIZE, moves++) {
+        unsigned char *old = block;
+        uint64_t failed = atomic_load(&os_counts.remap_failed);
+        block[size - 1] = (unsigned char)moves;
+        kernel.remap = (struct kernel_call){0, 1}; /* not in place */
+        block = large_resize(record_of(block), size + MIB + UNIT_SIZE);
+        assert_non_null(block);
+        assert_ptr_not_equal(block, old);
+        assert_int_equal(kernel.remap.count, moves == 0 ? 2 : 3);
+        assert_int_equal(atomic_load(&os_counts.remap_failed) - failed, 1);
+        assert_int_equal(block[0], 0xa5);
+        assert_int_equal(block[size - 1], moves);
+    }
+    delete_block(block);
+    large_purge(0);
+    assert_int_equal(large_mapped_bytes(), 0);
 }
 
 /* A run that cannot grow where it stands goes out to a mapping, and leaves its units empty. */
@@ -656,6 +692,29 @@ static void large_P2_what_is_at_hand_counts(void **state) {
     assert_int_equal(large_waiting_bytes(), 0);
 }
 
+/* What was at hand waits with the others from the first look on: within the same places. */
+static void large_P2_at_hand_has_no_places_of_its_own(void **state) {
+    (void)state;
+    void *blocks[LARGE_WAITING_MOST], *last[3];
+    large_configure(GIB);
+    for (unsigned i = 0; i < ARRAY_LENGTH(last); i++)
+        last[i] = new_block(MIB + 1);
+    for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
+        blocks[i] = new_block(MIB + 1);
+    for (unsigned i = 0; i < ARRAY_LENGTH(last); i++)
+        delete_block(last[i]);
+    for (unsigned i = 0; i < ARRAY_LENGTH(last); i++)
+        last[i] = new_block(MIB + 1);
+    for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
+        delete_block(blocks[i]);
+    for (unsigned i = 0; i < ARRAY_LENGTH(last); i++)
+        delete_block(last[i]);
+    assert_int_equal(larges.waiting, LARGE_WAITING_MOST);
+    assert_int_equal(larges.recent.count, ARRAY_LENGTH(last));
+    check_cache();
+    assert_int_equal(larges.waiting, LARGE_WAITING_MOST);
+}
+
 /* When new blocks need the room, what is at hand goes, too. */
 static void large_at_hand_makes_way(void **state) {
     (void)state;
@@ -696,11 +755,13 @@ int main(void) {
         cmocka_unit_test_setup(large_longer_mapping_is_cut, setup),
         cmocka_unit_test_setup(large_grows_into_what_waits, setup),
         cmocka_unit_test_setup(large_of_two_areas_grows, setup),
+        cmocka_unit_test_setup(large_moves_again_and_again, setup),
         cmocka_unit_test_setup(large_run_moves_out, setup),
         cmocka_unit_test_setup(large_run_that_cannot_move_out_stays, setup),
         cmocka_unit_test_setup(large_cache_keeps_below_the_peak, setup),
         cmocka_unit_test_setup(large_long_blocks_count_whole, setup),
         cmocka_unit_test_setup(large_longer_block_serves, setup),
+        cmocka_unit_test_setup(large_slack_makes_way, setup),
         cmocka_unit_test_setup(large_shorter_block_is_stretched, setup),
         cmocka_unit_test_setup(large_stretch_that_is_refused_changes_nothing, setup),
         cmocka_unit_test_setup(large_P3_what_cannot_be_unmapped_is_used_again, setup),
@@ -713,6 +774,7 @@ int main(void) {
         cmocka_unit_test_setup(large_keeps_nothing_near_the_soft_limit, setup),
         cmocka_unit_test_setup(large_freed_last_is_at_hand, setup),
         cmocka_unit_test_setup(large_P2_what_is_at_hand_counts, setup),
+        cmocka_unit_test_setup(large_P2_at_hand_has_no_places_of_its_own, setup),
         cmocka_unit_test_setup(large_at_hand_makes_way, setup),
         cmocka_unit_test_setup(large_at_hand_rests, setup),
     };

@@ -582,12 +582,16 @@ static void remote_reports_what_is_inside_a_block(void **state) {
     /* Behind the last block of a slab whose units are no multiple of its block size. */
     put_back_others(slab);
     slab = new_full_slab(9, blocks);
-    post(slab, block_of(slab, slab->blocks));
-    post(slab, blocks[0]);
-    remote_send(&outbox);
-    check_only_report(MISUSE_INSIDE, block_of(slab, slab->blocks));
-    assert_int_equal(collect(&inboxes[0]), 1);
-    assert_int_equal(slab->free, 1);
+    void *last = blocks[slab->blocks - 1], *behind = block_of(slab, slab->blocks);
+    for (unsigned last_first = 0; last_first < 2; last_first++) {
+        post(slab, last_first ? last : behind);
+        post(slab, last_first ? behind : last);
+        remote_send(&outbox);
+        check_only_report(MISUSE_INSIDE, behind);
+        assert_int_equal(collect(&inboxes[0]), 1);
+        assert_int_equal(slab->free, 1);
+        assert_int_equal(pop_ascending(slab, &last, 1, false), 1);
+    }
     put_back_others(slab);
     assert_int_equal(arena.in_use, 0);
 }

@@ -124,6 +124,24 @@ static void spare_oldest_goes_first_and_newest_out(void **state) {
     assert_null(spare_oldest());
 }
 
+/* The least that waited between two looks: what came back in between was wanted. */
+static void spare_rests_what_nobody_took(void **state) {
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        records[i] = (struct large){.extent = 40 * (size_t)UNIT_SIZE, .resident = 4096};
+        spare_put(&records[i]);
+    }
+    spare_rested_bytes();
+    assert_int_equal(spare_rested_bytes(), 2 * 4096);
+    spare_remove(&records[1]);
+    spare_put(&records[1]);
+    assert_int_equal(spare_rested_bytes(), 4096);
+    assert_int_equal(spare_rested_bytes(), 2 * 4096);
+    spare_remove(&records[0]);
+    spare_remove(&records[1]);
+    assert_int_equal(spare_rested_bytes(), 0);
+}
+
 static void spare_P3_stacks_are_bounded(void **state) {
     (void)state;
     struct spare_recent recent = {.filled = 0};
@@ -165,6 +183,7 @@ int main(void) {
         cmocka_unit_test(spare_P1_P2_random_program),
         cmocka_unit_test(spare_rounds_to_the_begin_of_a_bin),
         cmocka_unit_test(spare_oldest_goes_first_and_newest_out),
+        cmocka_unit_test(spare_rests_what_nobody_took),
         cmocka_unit_test(spare_P3_stacks_are_bounded),
         cmocka_unit_test(spare_P1_stacks_hand_out_what_fits),
     };
