@@ -13,6 +13,7 @@ enum {
     BURST = 2,       /* times in a row that a magazine was full, after which a burst of frees is assumed */
     BULK = 16,       /* the same of any magazines, after which the program is taken to free all it has */
     HARDLY_USED = 2, /* magazines of a slab that were ever carved, at most */
+    SWEEP_EVERY = 4, /* full magazines */
     SWEEP = 2,       /* classes looked at for a magazine that is emptied on behalf of another */
     DRAINING = 2,    /* during a burst the magazine holds at most this part of the class's blocks */
     LEAST_HELD = 4,  /* blocks, and that many at least */
@@ -21,6 +22,7 @@ enum {
     WARM_LARGEST = 4 << 20,     /* ... bytes of them at most */
     POPULATE_LARGEST = 8 << 10, /* bytes of a block */
     POPULATE_FROM = 256 << 10,  /* bytes of the class that are out */
+    INHERITED_MOST = 8,         /* heaps that a line of forked processes leaves behind */
     HEAPS_LARGEST = (1 << 24) - 2
 };
 
@@ -40,6 +42,7 @@ static struct {
     struct lock lock;
     struct heap *all, *idle;
     uint32_t count, idle_count, prewarm;
+    uint32_t inherited;  /* idle ones that forked processes have left */
     uint32_t threads;    /* that can be reached; relaxed: a hint */
     uint32_t warm_units; /* of empty slabs, that an idle heap may keep */
     bool populate;
@@ -112,6 +115,12 @@ static void heap_hand_over(struct heap_class *theirs, struct heap_class *ours, c
  * lock held. */
 static bool heap_adopt_from(struct heap *heap, struct heap *idle, unsigned class) {
     struct heap_class *theirs = &idle->class[class], *ours = &heap->class[class];
+    if (idle->inherited && ours->units == 0)
+        return false; /* a first slab is fresh: what the parent shares is only used when this one is full */
+    if (idle->inherited && theirs->array) {
+        heap_drain_class(idle, class);
+        heap_unpack_class(idle, class);
+    }
     heap_collect_class(idle, class);
     for (unsigned bin = 0; bin < HEAP_BINS; bin++) {
         struct slab *slab = theirs->bin[bin];
@@ -457,19 +466,19 @@ static void heap_make_room(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
     unsigned half = heap_half(class);
     bool sweeps = heap->fulls >= BULK, bursts = sweeps || mine->sentinel != heap_sentinel(class);
+    bool again = !bursts && mine->fulls > 0, spare_full = mine->spare_count > half;
     mine->refill = (uint8_t)half;
     /* The spare first, which is older: what was freed last comes back first, and blocks that were never touched stay
      * at the bottom. */
-    if (!bursts && mine->fulls > 0 && (mine->spare_count == 0 || heap_put_spare_by(heap, class)) &&
-        heap_put_by(heap, class))
+    bool put = !bursts && mine->spare_count > 0 && (again || spare_full) && heap_put_spare_by(heap, class);
+    if (again && mine->spare_count == 0 && heap_put_by(heap, class))
         return;
-    bool full = mine->spare_count + half > 2 * half;
-    if (full && (bursts || !heap_put_spare_by(heap, class)))
+    if (spare_full && !put)
         heap_flush_spare(heap, class);
     if (bursts || mine->fulls >= BURST || !heap_has_spare(mine)) {
-        heap->fulls = (uint8_t)(sweeps ? BULK : heap->fulls + 1);
+        heap->fulls = (uint8_t)(heap->fulls < BULK + SWEEP_EVERY - 1 ? heap->fulls + 1 : BULK);
         heap_flush_burst(heap, class);
-        if (sweeps)
+        if (sweeps && heap->fulls == BULK)
             heap_sweep(heap);
         return;
     }
@@ -569,13 +578,14 @@ static struct heap *heap_new(void) {
     return heap;
 }
 
-struct heap *heap_take(void) {
+static struct heap *heap_take_one(bool fresh) {
     lock_take(&heaps.lock);
-    struct heap *heap = heaps.idle;
+    struct heap *heap = fresh && heaps.inherited < INHERITED_MOST ? NULL : heaps.idle;
     if (heap) {
         heaps.idle = heap->next_idle;
         __atomic_store_n(&heaps.idle_count, heaps.idle_count - 1, __ATOMIC_RELAXED);
-        heap->idle = false;
+        heaps.inherited -= heap->inherited;
+        heap->idle = heap->inherited = false;
     } else {
         heap = heap_new();
     }
@@ -583,17 +593,36 @@ struct heap *heap_take(void) {
     return heap;
 }
 
+struct heap *heap_take(void) {
+    return heap_take_one(false);
+}
+
+struct heap *heap_take_fresh(void) {
+    return heap_take_one(true);
+}
+
+static void heap_put_idle(struct heap *heap, bool inherited) {
+    lock_take(&heaps.lock);
+    heap->idle = true;
+    heap->inherited = inherited;
+    heaps.inherited += inherited;
+    heap->next_idle = heaps.idle;
+    heaps.idle = heap;
+    __atomic_store_n(&heaps.idle_count, heaps.idle_count + 1, __ATOMIC_RELAXED);
+    lock_release(&heaps.lock);
+}
+
+void heap_set_aside(struct heap *heap) {
+    heap_send(heap);
+    heap_put_idle(heap, true);
+}
+
 /* A few idle heaps keep their empty slabs: the next thread then uses the very pages that this one did, where slabs that
  * went home would come back as those of other classes, and touch more. docs/experiments/peak-rss.md */
 void heap_retire(struct heap *heap) {
     bool few = __atomic_load_n(&heaps.idle_count, __ATOMIC_RELAXED) < IDLE_WARM; /* a hint */
     heap_drain_but(heap, few ? heaps.warm_units : 0);
-    lock_take(&heaps.lock);
-    heap->idle = true;
-    heap->next_idle = heaps.idle;
-    heaps.idle = heap;
-    __atomic_store_n(&heaps.idle_count, heaps.idle_count + 1, __ATOMIC_RELAXED);
-    lock_release(&heaps.lock);
+    heap_put_idle(heap, false);
 }
 
 void heap_drain_idle(void) {

@@ -7,19 +7,19 @@
  *     array   | NULL | p | p | p |   |   | ...      one word each, 32 words
  *                              ^ top                a full one ends at byte 248
  *
- * Behind it stands a second array (the spare). Half a magazine moves between the two before anything is
- * refilled or flushed, so that a program that swings around an edge pays nothing (docs/experiments). A long run
- * of frees puts magazines by whole, as packs. Then come the heap's slabs, filed by how full they are. Refill takes from the
- * fullest, so that sparse slabs drain and go home.
+ * Behind it stands a second array (the spare). Half a magazine moves between the two before anything is refilled or
+ * flushed, so that a program that swings around an edge pays nothing. A long run of frees puts magazines by whole, as
+ * packs. Then come the heap's slabs, filed by how full they are. Refill takes from the fullest: sparse ones go home.
  *
  * P1  a magazine's sentinel is NULL, and all words from it to the top are blocks of its class
  * P2  a slab is in the bin of its fill, exactly if it has free bits
  * P3  only the heap's thread works on its magazines, and on its slabs only inside `visit`; for an idle heap whoever
  *     holds the heaps' lock stands in for the thread, and for a thread that sleeps a visitor does (heap_reach)
- * P4  a heap that nobody uses has no block in a magazine or a spare
+ * P4  a heap that nobody uses has no block in a magazine or a spare; but one that is `inherited` may
  * P5  heaps are never unmapped: a slab's owner can always be reached
  * P6  a call works on magazines and outbox only by a heap that it loaded from heap_current itself (heap_load, heap_mine);
- *     only a visitor inside `visit` lets the word of a thread that has a heap stand for none, and puts it back before it goes
+ *     only a visitor inside `visit` lets the word of a thread that has a heap stand for none until it goes, and a fork in
+ *     the child until its first call
  *
  * refill touches at most one magazine's worth of slab records, flush two; collecting moves a bounded number of words.
  */
@@ -51,8 +51,8 @@ struct heap_class {
 
 struct heap {
     unsigned char *top[SIZECLASS_COUNT];
-    uint32_t tag; /* number << 8: differs from the tags of its slabs by the class only */
-    bool idle;
+    uint32_t tag;          /* number << 8: differs from the tags of its slabs by the class only */
+    bool idle, inherited;  /* the second: a forked process has left it as it was in the parent */
     struct outbox *outbox; /* NULL until the thread first frees a block of another */
     uint64_t mallocs[HEAP_COUNTED_CLASSES], frees[HEAP_COUNTED_CLASSES]; /* box counters: exact */
     uint64_t larges, large_frees, remote_frees, refills, flushes;
@@ -106,11 +106,16 @@ void heap_move_in(struct heap *heap);
 void heap_make_reachable(struct heap *heap);
 struct heap *heap_move_out(void);
 
-/* After fork: only the calling thread is left, under a new number. */
+/* After fork: only the calling thread is left. Its next call leaves its heap to those that are idle and begins with
+ * another, so that little of what parent and child share is written to, and copied. */
 void heap_in_child(void);
 
-/* A heap for a thread: an idle one, or new. NULL: no memory. */
+/* A heap for a thread: an idle one, or new; the second: new, unless forks have left many. NULL: no memory. */
 struct heap *heap_take(void);
+struct heap *heap_take_fresh(void);
+
+/* The thread leaves it as it is, magazines and all, to whoever needs more memory later. */
+void heap_set_aside(struct heap *heap);
 
 /* The thread needs it no longer: its blocks go back to their slabs, empty slabs go home, but for a few. */
 void heap_retire(struct heap *heap);
@@ -211,6 +216,9 @@ void heap_put_back(struct heap *heap, unsigned class, void *const *blocks, unsig
 
 /* Puts the blocks of at most `most` packs back into their slabs, class after class. */
 void heap_unpack(struct heap *heap, unsigned most);
+
+/* The same for all packs of a class (P1 of pack: 32), before another heap gets slabs that their blocks lie in. */
+void heap_unpack_class(struct heap *heap, unsigned class);
 
 /* The same for those that were not needed since the last call (or, `now`, all). Bounded: false when there are more. */
 bool heap_unpack_rested(struct heap *heap, bool now);

@@ -20,6 +20,11 @@ void heap_unpack(struct heap *heap, unsigned most) {
     }
 }
 
+void heap_unpack_class(struct heap *heap, unsigned class) {
+    for (struct pack *pack; (pack = pack_take(&heap->packs, class)) != NULL;)
+        heap_unpack_one(heap, class, pack);
+}
+
 bool heap_unpack_rested(struct heap *heap, bool now) {
     unsigned given = 0;
     for (unsigned class = 0; class < SIZECLASS_COUNT && heap->packs.count > 0; class ++) {

@@ -11,12 +11,15 @@ void heap_move_in(struct heap *heap) {
     __atomic_store_n(&heap_current, heap, __ATOMIC_RELAXED);
 }
 
+static void heap_found_thread(struct heap *heap) {
+    heap->current = &heap_current;
+    heap_count_threads(1);
+}
+
 void heap_make_reachable(struct heap *heap) {
     visit_enter(&heap->visit);
-    if (reach_describe(&heap->thread, &heap_current)) {
-        heap->current = &heap_current;
-        heap_count_threads(1);
-    }
+    if (reach_describe(&heap->thread, &heap_current))
+        heap_found_thread(heap);
     visit_leave(&heap->visit);
 }
 
@@ -40,21 +43,46 @@ struct heap *heap_move_out(void) {
     return heap;
 }
 
+/* The first call of a forked process. Whatever it writes to in the pages that it shares with its parent is copied, a page
+ * each: it leaves the blocks that are free there alone, and takes its own side by side.
+ * docs/experiments/heaps-after-fork.md */
+static struct heap *heap_leave_inherited(void) {
+    struct heap *inherited = heap_own, *fresh = heap_take_fresh();
+    if (!fresh) {
+        heap_move_in(inherited);
+        return inherited;
+    }
+    bool reachable = inherited->current != NULL;
+    heap_set_aside(heap_move_out());
+    heap_move_in(fresh);
+    if (reachable) {
+        visit_enter(&fresh->visit);
+        reach_describe_forked(&fresh->thread, &inherited->thread);
+        heap_found_thread(fresh);
+        visit_leave(&fresh->visit);
+    }
+    return fresh;
+}
+
 COLD struct heap *heap_await_visitor(void) {
     struct heap *heap = heap_own;
     visit_enter(&heap->visit);
-    ASSERT(P6, heap_current == heap);
+    bool forked = heap_load() == &heap_none;
     visit_leave(&heap->visit);
-    return heap;
+    return forked ? heap_leave_inherited() : heap;
 }
 
+/* ---- fork ---- */
+
 void heap_in_child(void) {
-    for (struct heap *heap = heap_after(NULL); heap; heap = heap_after(heap)) {
-        if (heap != heap_own)
+    for (struct heap *heap = heap_after(NULL); heap; heap = heap_after(heap))
+        if (heap->current && heap != heap_own)
             heap_forget_thread(heap);
-        else if (heap->current)
-            reach_describe(&heap->thread, &heap_current);
-    }
+    if (!heap_own)
+        return;
+    if (heap_own->current) /* it is still known that it can be reached, but not any more where */
+        __atomic_store_n(&heap_own->thread.number, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&heap_current, &heap_none, __ATOMIC_RELAXED);
 }
 
 /* ---- the visitor ---- */

@@ -31,8 +31,7 @@ static void lifecycle_thread_exit(void *heap) {
     if (++lifecycle_round < LAST_ROUND && pthread_setspecific(lifecycle.key, heap) == 0)
         return;
     lifecycle_round = ENDED;
-    heap_move_out();
-    heap_retire(heap);
+    heap_retire(heap_move_out());
 }
 
 /* The locks of all rooms, in the order of their ranks from above. */
@@ -51,12 +50,21 @@ static void lifecycle_lock_rooms(bool take) {
     lock_release(&lifecycle.lock);
 }
 
+/* Weak: glibc before 2.32 and other libraries do not say whether there is one thread. */
+extern char __libc_single_threaded WEAK;
+
+/* No lock is held by a thread that does not exist; to take them all would have parent and child each copy the pages that
+ * they lie in. */
 static void lifecycle_before_fork(void) {
+    if (&__libc_single_threaded && __libc_single_threaded)
+        return;
     lifecycle_lock_rooms(true);
     lock_forking(true);
 }
 
 static void lifecycle_after_fork(void) {
+    if (!lock_is_forking())
+        return;
     lock_forking(false);
     lifecycle_lock_rooms(false);
 }

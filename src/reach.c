@@ -28,7 +28,7 @@ bool reach_possible(void) {
 }
 
 bool reach_allowed(void) {
-    return reach_possible() && !os_filtered() && os_proc_is_ours();
+    return reach_possible() && !os_is_filtered() && os_proc_is_ours();
 }
 
 static void reach_refuse(void) {
@@ -41,6 +41,11 @@ bool reach_describe(struct reach_thread *thread, const void *word) {
     thread->stack_end = os_stack_end(word);
     __atomic_store_n(&thread->number, os_thread_number(), __ATOMIC_RELAXED);
     return true;
+}
+
+void reach_describe_forked(struct reach_thread *thread, const struct reach_thread *parent) {
+    thread->stack_end = parent->stack_end;
+    __atomic_store_n(&thread->number, REACH_FORKED, __ATOMIC_RELAXED);
 }
 
 /* A number, decimal or 0x...; false when there is none. Steps over it and the blank behind it. */
@@ -74,7 +79,8 @@ static bool reach_is_ours(uintptr_t address) {
 enum reach_found reach_begin(struct reach *reach, const struct reach_thread *thread) {
     uint64_t fields[FIELDS];
     bool refused = false;
-    reach->file = os_open_thread(thread->number, &refused);
+    reach->file =
+        os_open_thread(thread->number == REACH_FORKED ? os_process_number() : thread->number, &refused);
     if (refused)
         reach_refuse(); /* P2 */
     if (reach->file < 0 || os_read_again(reach->file, reach->said, sizeof reach->said) == 0)

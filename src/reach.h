@@ -26,8 +26,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The number of the thread that a forked process began with, whatever that is: none of the kernel's is as large. */
+#define REACH_FORKED UINT32_MAX
+
 struct reach_thread {
-    uint32_t number; /* as the kernel counts threads; 0: nobody. Atomic, relaxed: a hint outside of a visit */
+    /* As the kernel counts threads, or REACH_FORKED; 0: nobody. Atomic, relaxed: a hint outside of a visit. */
+    uint32_t number;
     uintptr_t stack_end; /* above all its frames; 0: unknown */
 };
 
@@ -55,6 +59,9 @@ bool reach_allowed(void);
 
 /* Describes the calling thread; `word` is one of its thread-local objects. False: nobody would ever ask. */
 bool reach_describe(struct reach_thread *thread, const void *word);
+
+/* After fork, in the child: the calling thread was described as `parent`. No system call. */
+void reach_describe_forked(struct reach_thread *thread, const struct reach_thread *parent);
 
 /* The first half; whatever it says, reach_end follows. */
 enum reach_found reach_begin(struct reach *reach, const struct reach_thread *thread);

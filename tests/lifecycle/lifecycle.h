@@ -9,6 +9,7 @@
  *   skip(reason)            ends the process with status 77
  *   fill, verify            write and compare a block's content: one byte value over its whole length
  *   churn(seed, steps)      a mixed workload on 96 slots with every content verified; all freed at its end
+ *   text_of(path)           the beginning of a file, without allocating
  *   status_kib(field)       one line of /proc/self/status in KiB, -1 when there is no /proc
  *   await_child(pid)        waits for a child and checks that it ended with status 0
  *
@@ -152,18 +153,23 @@ static inline void churn(unsigned seed, int steps) {
     }
 }
 
-/* A field such as "VmRSS:" or "VmSize:"; reads without stdio, which would allocate. */
-static inline long status_kib(const char *field) {
-    char text[8192];
-    int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+/* The beginning of a file, until the thread asks for the next one; without stdio, which would allocate. An empty text when
+ * there is none. */
+static inline const char *text_of(const char *path) {
+    static _Thread_local char text[8192];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
 
     if (fd >= 0)
         close(fd);
-    if (length <= 0)
-        return -1;
-    text[length] = '\0';
-    char *line = strstr(text, field);
+    text[length > 0 ? length : 0] = '\0';
+    return text;
+}
+
+/* A field such as "VmRSS:" or "VmSize:". */
+static inline long status_kib(const char *field) {
+    const char *line = strstr(text_of("/proc/self/status"), field);
+
     return line != NULL ? strtol(line + strlen(field), NULL, 10) : -1;
 }
 

@@ -203,8 +203,18 @@ static struct heap *restart(struct heap *heap) {
     return again;
 }
 
+/* Of all heaps together; some tests hand slabs on behind their backs. */
+static uint32_t blocks_out(void) {
+    uint32_t out = 0;
+    for (const struct heap *heap = heaps.all; heap; heap = heap->next)
+        for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
+            out += heap->class[class].out;
+    return out;
+}
+
 static void random_program(uint64_t seed, unsigned classes, bool come_and_go) {
     struct heap *mine[HEAPS_TESTED];
+    uint32_t out = blocks_out();
     heap_configure(8, 0, MIB, false);
     for (int i = 0; i < HEAPS_TESTED; i++)
         mine[i] = heap_take();
@@ -231,8 +241,10 @@ static void random_program(uint64_t seed, unsigned classes, bool come_and_go) {
     walk();
     for (int i = 0; i < HEAPS_TESTED; i++)
         heap_retire(mine[i]);
-    heap_drain_idle();
+    for (int i = 0; i < 2; i++) /* what was on its way to another's inbox comes with the second */
+        heap_drain_idle();
     walk();
+    assert_int_equal(blocks_out(), out);
 }
 
 static void heap_P1_P2_random_program(void **state) {
@@ -431,6 +443,10 @@ static void heap_gets_the_pages_of_slabs_that_will_be_filled(void **state) {
     assert_int_equal(populated_by(class, 250, true), 0);                  /* too little for that */
     assert_int_equal(populated_by(sizeclass_of(16 * KIB), 100, true), 0); /* blocks that may stay untouched */
     assert_int_equal(populated_by(class, LIVE - 1, false), 0);
+    superslab_purge(0, UINT_MAX);
+    limit_configure(0, UNIT_SIZE, 0);
+    assert_int_equal(populated_by(class, LIVE - 1, true), 0); /* near the limit only what is touched */
+    limit_configure(0, 0, 0);
 }
 
 static void heap_that_grows_gives_up_what_it_put_by(void **state) {
@@ -469,6 +485,37 @@ static void heap_packs_that_rest_are_given_up(void **state) {
         walk();
     assert_int_equal(heap->packs.count, 0);
     walk();
+    heap_retire(heap);
+}
+
+/* A visitor that finds nothing else to do comes again: packs rest only at its second look. */
+static void heap_with_packs_is_not_tidy(void **state) {
+    (void)state;
+    heap_configure(8, 0, 8 * MIB, false);
+    struct heap *heap = heap_take();
+    heap_move_in(heap); /* looks after itself */
+    run_of_frees(heap, 3, 900);
+    assert_true(heap->packs.count > 0);
+    unsigned looks = 0;
+    for (size_t purged = 0; heap_tidy(heap, false, &purged) != HEAP_TIDY; looks++)
+        assert_true(looks < 10);
+    assert_true(heap_is_tidy(heap));
+    assert_int_equal(heap->packs.count, 0);
+    heap_retire(heap_move_out());
+}
+
+static void heap_packs_are_used_again(void **state) {
+    (void)state;
+    heap_configure(8, 0, 8 * MIB, false);
+    struct heap *heap = heap_take();
+    uint64_t records = 0;
+    for (int round = 0; round < 20; round++) {
+        run_of_frees(heap, 3, 900);
+        assert_true(heap->packs.count > 0);
+        heap_drain(heap);
+        records = round == 0 ? metadata_bytes() : records;
+    }
+    assert_int_equal(metadata_bytes(), records);
     heap_retire(heap);
 }
 
@@ -558,6 +605,68 @@ static void heap_adopts_slabs_of_idle_heaps(void **state) {
     heap_retire(other);
     heap_drain_idle();
     assert_int_equal(pagemap_tag(slab->start), PAGEMAP_NONE);
+}
+
+static void use_all_idle_ones(void) {
+    struct heap *taken[64];
+    unsigned count = 0;
+    while (heaps.idle_count > 0 && count < ARRAY_LENGTH(taken))
+        taken[count++] = heap_take();
+    while (count > 0)
+        heap_retire(taken[--count]);
+}
+
+/* Magazine, spare and packs are as they were; what is free there is taken when a slab of its own is full, not before. */
+static void heap_leaves_what_it_inherited_alone_at_first(void **state) {
+    (void)state;
+    enum { CLASS = 40 };
+    heap_configure(8, 0, MIB, false);
+    struct heap *parents = heap_take();
+    for (int i = 0; i < 900; i++)
+        take_block(parents, CLASS);
+    while (live_count > 300)
+        give_block(parents, 300);
+    assert_true(parents->packs.of[CLASS].count > 0 && parents->class[CLASS].spare_count > 0);
+    heap_set_aside(parents);
+    walk();
+    struct heap *own = heap_take_fresh();
+    assert_ptr_not_equal(own, parents);
+    take_block(own, CLASS);
+    struct slab *slab = own->class[CLASS].carving;
+    assert_ptr_equal(pagemap_record(live[300].block), slab);
+    unsigned inherited = 0, first = slab->blocks;
+    for (unsigned i = 1; i < first; i++) {
+        take_block(own, CLASS);
+        inherited += pagemap_record(live[live_count - 1].block) != slab;
+    }
+    assert_int_equal(inherited, 0);
+    size_t free_bytes = superslab_free_bytes();
+    for (int i = 0; i < 500; i++)
+        take_block(own, CLASS);
+    assert_true(superslab_free_bytes() >= free_bytes); /* of 600 that are free */
+    walk();
+    give_all(own);
+    heap_retire(own);
+    heap_drain_idle();
+    walk();
+    assert_int_equal(heaps.inherited, 1);
+    use_all_idle_ones();
+    assert_int_equal(heaps.inherited, 0);
+}
+
+static void heap_a_line_of_forks_leaves_few_behind(void **state) {
+    (void)state;
+    unsigned before = heaps.count;
+    struct heap *heap = heap_take();
+    for (int i = 0; i < 100; i++) {
+        heap_set_aside(heap);
+        heap = heap_take_fresh();
+        assert_false(heap->inherited);
+    }
+    assert_in_range(heaps.count - before, 2, INHERITED_MOST);
+    heap_retire(heap);
+    use_all_idle_ones();
+    assert_int_equal(heaps.inherited, 0);
 }
 
 static void heap_adopts_what_others_emptied(void **state) {
@@ -723,9 +832,12 @@ int main(void) {
         cmocka_unit_test_setup(heap_gets_the_pages_of_slabs_that_will_be_filled, setup),
         cmocka_unit_test_setup(heap_that_grows_gives_up_what_it_put_by, setup),
         cmocka_unit_test_setup(heap_packs_that_rest_are_given_up, setup),
+        cmocka_unit_test_setup(heap_with_packs_is_not_tidy, setup),
+        cmocka_unit_test_setup(heap_packs_are_used_again, setup),
         cmocka_unit_test_setup(heap_that_swings_around_an_edge_pays_nothing, setup),
         cmocka_unit_test_setup(heap_adopts_slabs_of_idle_heaps, setup),
         cmocka_unit_test_setup(heap_adopts_what_others_emptied, setup),
+        cmocka_unit_test_setup(heap_leaves_what_it_inherited_alone_at_first, setup),
         cmocka_unit_test_setup(heap_hands_on_what_is_no_longer_its_own, setup),
         cmocka_unit_test_setup(heap_collects_what_it_wants, setup),
         cmocka_unit_test_setup(heap_puts_verified_blocks_into_their_slab, setup),
@@ -735,6 +847,7 @@ int main(void) {
         cmocka_unit_test_setup(heap_P1_P2_random_program, setup),
         cmocka_unit_test_setup(heap_P3_P4_random_program_with_heaps_that_come_and_go, setup),
         cmocka_unit_test_setup(heap_without_memory, setup),
+        cmocka_unit_test_setup(heap_a_line_of_forks_leaves_few_behind, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

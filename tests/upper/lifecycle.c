@@ -1,6 +1,9 @@
 /* Unit tests of lifecycle: heaps, locks and options are fakes; threads and their keys are real. The room's .c is
  * included, so that each test starts before the first call. */
+#define __libc_single_threaded program_is_alone
 #include "../../src/lifecycle.c"
+
+char program_is_alone;
 
 #include "unit/unit.h"
 
@@ -82,6 +85,10 @@ void lock_release(struct lock *lock) {
 void lock_forking(bool on) {
     assert_int_equal(fake.held, 8); /* all of them */
     fake.forking = on;
+}
+
+bool lock_is_forking(void) {
+    return fake.forking;
 }
 
 static void fake_room_lock(unsigned rank, bool take) {
@@ -353,6 +360,24 @@ static void lifecycle_P3_fork_holds_all_locks_from_above(void **state) {
     pthread_setspecific(lifecycle.key, NULL);
 }
 
+static void lifecycle_P3_fork_of_one_thread_touches_no_lock(void **state) {
+    (void)state;
+    assert_non_null(lifecycle_attach());
+    fake.record = true;
+    program_is_alone = true;
+    fake.before_fork();
+    assert_int_equal(fake.locked, 0);
+    assert_false(fake.forking);
+    fake.in_parent();
+    program_is_alone = false; /* a handler between them has started a thread */
+    fake.in_child();
+    check_all_released();
+    assert_int_equal(fake.locked, 0);
+    assert_int_equal(fake.children, 1);
+    assert_int_equal(fake.heaps_in_child, 1);
+    pthread_setspecific(lifecycle.key, NULL);
+}
+
 static void lifecycle_forced_hands_out_no_heap(void **state) {
     (void)state;
     options.force_libc = fake.found = true;
@@ -394,6 +419,7 @@ int main(void) {
         cmocka_unit_test_setup(lifecycle_without_memory_for_a_heap, setup),
         cmocka_unit_test_setup(lifecycle_P2_no_heap_after_the_last, setup),
         cmocka_unit_test_setup(lifecycle_P3_fork_holds_all_locks_from_above, setup),
+        cmocka_unit_test_setup(lifecycle_P3_fork_of_one_thread_touches_no_lock, setup),
         cmocka_unit_test_setup(lifecycle_forced_hands_out_no_heap, setup),
         cmocka_unit_test_setup(lifecycle_forced_without_a_next_allocator, setup),
         cmocka_unit_test_setup(lifecycle_summary_is_printed_once, setup),

@@ -2,13 +2,16 @@
 #include "../../src/reach.c"
 
 #include "unit/unit.h"
+#include "../kernel_call.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -23,11 +26,7 @@ static struct {
 /* The rooms' way to the kernel. */
 long kernel_syscall(long number, ...) {
     long words[6];
-    va_list arguments;
-    va_start(arguments, number);
-    for (int i = 0; i < 6; i++)
-        words[i] = va_arg(arguments, long);
-    va_end(arguments);
+    KERNEL_WORDS(words, number);
     if (refused.error == 0 || refused.number != number)
         return syscall(number, words[0], words[1], words[2], words[3], words[4], words[5]);
     errno = refused.error;
@@ -42,7 +41,16 @@ static void kernel_refuse(long number, int error) {
 static char code[64]; /* ours, as the tests say */
 static _Thread_local void *word;
 
-enum how { PLAIN, OURS_ON_STACK, IN_HANDLER, ON_ALTERNATE_STACK, ON_OWN_OTHER_STACK, DEEP, SPINS };
+enum how {
+    PLAIN,
+    OURS_ON_STACK,
+    IN_HANDLER,
+    ON_ALTERNATE_STACK,
+    ON_OWN_OTHER_STACK,
+    DEEP,
+    STACK_LENT,
+    SPINS
+};
 
 static struct {
     struct reach_thread thread;
@@ -96,6 +104,14 @@ static void sleep_in(int flags) {
     pthread_kill(pthread_self(), SIGUSR1);
 }
 
+/* The child sleeps, on the thread's own stack; the thread waits until it is gone. */
+static void sleep_in_child(void) {
+    if (vfork() == 0) {
+        sleep_here();
+        _exit(0);
+    }
+}
+
 static void *run(void *nothing) {
     static char stack[64 * 1024];
     assert_true(reach_describe(&sleeper.thread, &word));
@@ -108,6 +124,9 @@ static void *run(void *nothing) {
         break;
     case DEEP:
         sleep_with(1, STACK_LARGEST);
+        break;
+    case STACK_LENT:
+        sleep_in_child();
         break;
     case IN_HANDLER:
         sleep_in(0);
@@ -160,9 +179,18 @@ static enum reach_found found_at_last(void) {
     return found;
 }
 
+static int lowest_free_descriptor(void) {
+    int lowest = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    assert_true(lowest >= 0);
+    close(lowest);
+    return lowest;
+}
+
 static enum reach_found found_of(enum how how) {
     pthread_t thread = start(how);
+    int descriptor = lowest_free_descriptor();
     enum reach_found found = found_at_last();
+    assert_int_equal(lowest_free_descriptor(), descriptor); /* the program may have few of them */
     end(thread);
     return found;
 }
@@ -215,6 +243,35 @@ static void reach_P1_leaves_alone_who_must_not_be_disturbed(void **state) {
     assert_int_equal(found_of(ON_ALTERNATE_STACK), REACH_BUSY);
     assert_int_equal(found_of(ON_OWN_OTHER_STACK), REACH_BUSY);
     assert_int_equal(found_of(DEEP), REACH_BUSY);
+    assert_int_equal(found_of(STACK_LENT), REACH_BUSY);
+}
+
+enum { RESTORER = 0x04000000 };
+
+/* As the kernel reads it. */
+struct action {
+    void (*handler)(int);
+    unsigned long flags;
+    uintptr_t returns_to;
+    uint64_t mask;
+};
+
+/* Signals whose handlers, which never run, return to one place more each. */
+static void set_handlers(unsigned count, bool on) {
+    for (unsigned i = 0; i < count; i++) {
+        struct action action = {0};
+        if (on)
+            action = (struct action){sleep_in_handler, RESTORER, 4096 + 16 * i, 0};
+        assert_int_equal(syscall(SYS_rt_sigaction, SIGRTMIN + (int)i, &action, NULL, sizeof action.mask), 0);
+    }
+}
+
+static void reach_P2_handlers_that_return_to_many_places(void **state) {
+    (void)state;
+    set_handlers(HANDLERS + 1, true);
+    assert_int_equal(found_of(PLAIN), REACH_BUSY);
+    set_handlers(HANDLERS + 1, false);
+    assert_int_equal(found_of(PLAIN), REACH_ASLEEP);
 }
 
 static void reach_P1_code_that_makes_the_call_itself(void **state) {
@@ -273,6 +330,31 @@ static void reach_P2_a_refusal_is_for_ever(void **state) {
     end(thread);
 }
 
+static void *look_at_forker(void *nothing) {
+    (void)nothing;
+    _exit(found_at_last() == REACH_ASLEEP ? 0 : 1);
+}
+
+/* The number was the parent's; the child's other threads have theirs. */
+static void reach_P1_finds_the_thread_that_forked(void **state) {
+    (void)state;
+    assert_true(reach_describe(&sleeper.thread, &word));
+    pid_t child = fork();
+    if (child == 0) {
+        pthread_t other;
+        alarm(60);
+        struct reach_thread parent = sleeper.thread;
+        memset(&sleeper.thread, 0, sizeof sleeper.thread);
+        reach_describe_forked(&sleeper.thread, &parent);
+        if (pthread_create(&other, NULL, look_at_forker, NULL) == 0)
+            pthread_join(other, NULL);
+        _exit(2);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 static void reach_P2_a_filter_is_noticed(void **state) {
     (void)state;
     kernel_refuse(SYS_prctl, EPERM);
@@ -306,6 +388,8 @@ int main(void) {
         cmocka_unit_test_setup(reach_P1_a_thread_that_runs_or_is_gone, setup),
         cmocka_unit_test_setup(reach_P1_a_thread_that_wakes_up_meanwhile, setup),
         cmocka_unit_test_setup(reach_P1_calls_that_lend_the_stack, setup),
+        cmocka_unit_test_setup(reach_P1_finds_the_thread_that_forked, setup),
+        cmocka_unit_test_setup(reach_P2_handlers_that_return_to_many_places, setup),
         cmocka_unit_test_setup(reach_P2_a_refusal_is_for_ever, setup),
         cmocka_unit_test_setup(reach_P2_a_filter_is_noticed, setup),
         cmocka_unit_test_setup(reach_P3_a_wrong_address_is_no_fault, setup),
