@@ -24,7 +24,7 @@ def record(**data) -> store.Record:
     return store.Record.now("scorecard", data, {"budget_s": 720}, MACHINE)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(data=st.dictionaries(st.text(), JSON, max_size=4))
 def test_round_trip(tmp_path_factory, data):
     path = tmp_path_factory.mktemp("store") / "deep/er/results.jsonl"

@@ -36,15 +36,10 @@ static inline int bars_result(void) {
 /* Resident memory in KiB, exact: the kernel counts page by page here, where /proc/self/statm may lag behind by 64
  * pages a thread. SKIP where it cannot be read. */
 static inline long rss_kib(void) {
-    char text[2048];
-    int fd = open("/proc/self/smaps_rollup", O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+    const char *text = text_of("/proc/self/smaps_rollup");
 
-    if (fd >= 0)
-        close(fd);
-    if (length <= 0)
+    if (text[0] == '\0')
         skip("no /proc/self/smaps_rollup");
-    text[length] = '\0';
     const char *line = strstr(text, "Rss:");
     CHECK(line != NULL);
     return strtol(line + 4, NULL, 10);

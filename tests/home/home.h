@@ -31,6 +31,13 @@ static inline void rest(long ms) {
         ;
 }
 
+static inline long now_ms(void) {
+    struct timespec now;
+
+    CHECK(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
+    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
 #define AWAIT(condition)                         \
     do {                                         \
         int looks_left = LOOKS;                  \
@@ -38,18 +45,6 @@ static inline void rest(long ms) {
             rest(LOOK_MS);                       \
         CHECK(condition);                        \
     } while (0)
-
-/* The beginning of a file, without allocating; an empty text when there is none. */
-static inline const char *text_of(const char *path) {
-    static _Thread_local char text[4096];
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
-
-    if (fd >= 0)
-        close(fd);
-    text[length > 0 ? length : 0] = '\0';
-    return text;
-}
 
 struct entry {
     uint64_t number;

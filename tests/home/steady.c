@@ -6,22 +6,22 @@
  * The mixed loop of the benchmark: a slot chosen at random is freed if it is full, else gets 16 to 1,024 bytes. After as
  * much warm-up, MILLIONS of operations may make BAR calls of mmap, munmap, mremap, madvise and mincore, by any thread; REACHED is
  * what holds where the bar does not yet. The program has its own syscall(), through which the library makes all of them.
+ * While the machine holds the program up its memory rests, and goes home: what is called from there on, for as long as the
+ * janitor may look at that, is not counted.
  */
 #include "home.h"
 
-#include <stdarg.h>
+#include "../kernel_call.h"
+
+enum { PIECE = 200000, HELD_UP_MS = 100, SETTLES_MS = 600 };
 
 static _Atomic unsigned long calls_for_memory;
 
 long syscall(long number, ...) {
     static long (*next)(long, ...);
     long a[6];
-    va_list list;
 
-    va_start(list, number);
-    for (int i = 0; i < 6; i++)
-        a[i] = va_arg(list, long);
-    va_end(list);
+    KERNEL_WORDS(a, number);
     if (number == SYS_mmap || number == SYS_munmap || number == SYS_mremap || number == SYS_madvise ||
         number == SYS_mincore)
         calls_for_memory++;
@@ -42,6 +42,28 @@ static void run_mixed(void **slots, size_t count, size_t operations, unsigned *s
     }
 }
 
+/* Calls of as many operations while nothing held them up; SKIP when that was never. */
+static unsigned long count_calls(void **slots, size_t count, size_t operations, unsigned *state) {
+    unsigned long calls = 0, pieces = 0;
+    long now = now_ms(), settled = now;
+
+    for (size_t done = 0; done < operations; done += PIECE) {
+        unsigned long before = calls_for_memory;
+        long began = now;
+        run_mixed(slots, count, PIECE, state);
+        now = now_ms();
+        if (now - began >= HELD_UP_MS)
+            settled = now + SETTLES_MS;
+        if (now >= settled) {
+            calls += calls_for_memory - before;
+            pieces++;
+        }
+    }
+    if (pieces == 0)
+        skip("this machine is too busy");
+    return calls;
+}
+
 int main(int argc, char **argv) {
     unsigned state = 1;
 
@@ -52,8 +74,7 @@ int main(int argc, char **argv) {
     run_mixed(slots, count, operations, &state);
     unsigned long before = calls_for_memory;
     CHECK(before > 0);
-    run_mixed(slots, count, operations, &state);
-    unsigned long calls = calls_for_memory - before;
+    unsigned long calls = count_calls(slots, count, operations, &state);
     printf("%zu slots: %lu calls in %zu operations, %lu in the warm-up\n", count, calls, operations, before);
     bar_at_most("system calls for memory", (long)calls, atol(argv[3]), atol(argv[4]));
     return bars_result();
