@@ -156,7 +156,7 @@ static inline void churn(unsigned seed, int steps) {
 /* The beginning of a file, until the thread asks for the next one; without stdio, which would allocate. An empty text when
  * there is none. */
 static inline const char *text_of(const char *path) {
-    static _Thread_local char text[8192];
+    static __thread char text[8192];
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t length = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
 
