@@ -115,48 +115,61 @@ static inline uint32_t slab_block_number(const struct slab *slab, const void *bl
 /* Why a block of the slab's addresses could not be pushed. */
 enum slab_verdict slab_why_not(const struct slab *slab, const void *block);
 
+/* Makes block `number` free, but for the counts. False: it was free already, P3. */
+static ALWAYS_INLINE bool slab_set_free(struct slab *slab, uint64_t number, uint64_t *summary) {
+    uint64_t *word = &slab->bits[number / 64], bits = *word;
+    if (UNLIKELY(bits_set(&bits, number)))
+        return false;
+    __atomic_store_n(word, bits, __ATOMIC_RELAXED); /* read by remote's check for misuse */
+    bits_set(summary, number / 64);
+    return true;
+}
+
+static ALWAYS_INLINE void slab_count_free(struct slab *slab, unsigned blocks) {
+    slab->free = (uint16_t)(slab->free + blocks);
+    slab->changes++;
+    ASSERT(P1, slab->free <= slab->carved);
+}
+
 /* Puts one block back. False, and nothing has changed: it may not be put back; slab_why_not says why. */
 static ALWAYS_INLINE bool slab_push_one(struct slab *slab, const void *block) {
     uint64_t number;
     bool starts = sizeclass_divide((uintptr_t)block - (uintptr_t)slab->start, slab->inverse, &number);
-    if (UNLIKELY(!starts || number >= slab->carved)) /* P4 */
+    if (UNLIKELY(!starts || number >= slab->carved) || !slab_set_free(slab, number, &slab->summary)) /* P4 */
         return false;
-    uint64_t *word = &slab->bits[number / 64], bits = *word;
-    if (UNLIKELY(bits_set(&bits, number))) /* P3 */
-        return false;
-    __atomic_store_n(word, bits, __ATOMIC_RELAXED); /* read by remote's check for misuse */
-    bits_set(&slab->summary, number / 64);
-    slab->free++;
-    slab->changes++;
-    ASSERT(P1, slab->free <= slab->carved);
+    slab_count_free(slab, 1);
     return true;
 }
 
-/* Puts back the blocks at the head of blocks[] that lie in this slab, up to the first that does not or that may
- * not be freed (*verdict then says why). Returns how many it took. */
-static ALWAYS_INLINE unsigned slab_push_run(struct slab *slab, void *const *blocks, unsigned count,
-                                            enum slab_verdict *verdict) {
-    uint64_t start = (uintptr_t)slab->start, inverse = slab->inverse, carved = slab->carved;
-    uint64_t summary = slab->summary, number;
+/* The head of blocks[] as far as it lies in this slab and may be freed: how many blocks it took. Most of them lie near the
+ * one in the middle; or who knows where. */
+unsigned slab_push_near(struct slab *slab, void *const *blocks, unsigned count);
+
+static ALWAYS_INLINE unsigned slab_push_far(struct slab *slab, void *const *blocks, unsigned count) {
+    uint64_t start = (uintptr_t)slab->start, inverse = slab->inverse, carved = slab->carved, number;
+    uint64_t summary = slab->summary;
     void *const *block = blocks, *const *end = blocks + count;
     for (; block < end; block++) {
         bool starts = sizeclass_divide((uintptr_t)*block - start, inverse, &number);
-        if (!starts || number >= carved)
+        if (!starts || number >= carved || !slab_set_free(slab, number, &summary)) /* P4 */
             break;
-        uint64_t bits = slab->bits[number / 64];
-        if (UNLIKELY(bits_set(&bits, number))) /* P3 */
-            break;
-        __atomic_store_n(&slab->bits[number / 64], bits,
-                         __ATOMIC_RELAXED); /* read by remote's check for misuse */
-        bits_set(&summary, number / 64);
     }
-    unsigned done = (unsigned)(block - blocks);
     slab->summary = summary;
-    slab->free = (uint16_t)(slab->free + done);
-    slab->changes++;
-    ASSERT(P1, slab->free <= slab->carved);
+    return (unsigned)(block - blocks);
+}
+
+/* Puts back the blocks at the head of blocks[], which has at least one, that lie in this slab, up to the first that does
+ * not or that may not be freed (*verdict then says why). Returns how many it took. */
+static ALWAYS_INLINE unsigned slab_push_run(struct slab *slab, void *const *blocks, unsigned count,
+                                            enum slab_verdict *verdict) {
+    enum { WINDOW_FROM = 16 }; /* blocks: for fewer it costs more than it saves */
+    bool near = count >= WINDOW_FROM && ((uintptr_t)blocks[0] ^ (uintptr_t)blocks[count / 2]) < UNIT_SIZE;
+    unsigned done = near ? slab_push_near(slab, blocks, count) : slab_push_far(slab, blocks, count);
+    slab_count_free(slab, done);
     size_t span = (size_t)slab->units << UNIT_SHIFT;
-    *verdict = block < end && (uintptr_t)*block - start < span ? slab_why_not(slab, *block) : SLAB_OK;
+    *verdict = done < count && (uintptr_t)blocks[done] - (uintptr_t)slab->start < span
+                   ? slab_why_not(slab, blocks[done])
+                   : SLAB_OK;
     return done;
 }
 

