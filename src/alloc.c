@@ -138,10 +138,10 @@ static void alloc_free_small(uint32_t tag, void *block, const void *caller) {
         heap = alloc_heap_of_freer();
     if (has(counters) && heap != &heap_none)
         heap->frees[class]++;
-    if (heap->outbox)
-        heap_post(heap, class, block);
-    else
+    if (!heap->outbox)
         heap_post_first(heap, block);
+    else if (heap_post(heap, class, block))
+        heap_send(heap);
     janitor_after_free(caller);
 }
 
@@ -180,16 +180,22 @@ NOINLINE void alloc_free_slow(void *block) {
     alloc_free_large(block, __builtin_return_address(0));
 }
 
+/* The outbox is full. */
+static NOINLINE void alloc_send(struct heap *heap, void *caller) {
+    heap_send(heap);
+    janitor_after_free(caller);
+}
+
 /* What is not the heap's own small block; `mixed` is its tag with the heap's own mixed in. First of all a block of
  * another heap, which goes to the outbox. */
 NOINLINE void alloc_free_other(void *block, unsigned mixed, struct heap *heap) {
     uint32_t tag = mixed ^ heap->tag;
     unsigned class = pagemap_kind(tag);
-    if (LIKELY(heap->outbox && pagemap_owner(tag) != 0 && class < SIZECLASS_COUNT)) {
+    if (LIKELY(heap->outbox && tag > UINT8_MAX && class < SIZECLASS_COUNT)) {
         if (has(counters))
             heap->frees[class]++;
         if (heap_post(heap, class, block))
-            janitor_after_free(__builtin_return_address(0));
+            alloc_send(heap, __builtin_return_address(0));
     } else if (class == PAGEMAP_RUN || class == PAGEMAP_MAPPING) {
         alloc_free_large(block, __builtin_return_address(0));
     } else {

@@ -129,12 +129,9 @@ void heap_push_full(struct heap *heap, unsigned class, void *block);
 /* Sends what the thread has freed of other heaps' blocks. */
 void heap_send(struct heap *heap);
 
-/* Frees a block of another heap's slab of `class`; the heap has an outbox. True: it was full, and all was sent. */
+/* Frees a block of another heap's slab of `class`; the heap has an outbox. True: that is full, heap_send comes next. */
 static ALWAYS_INLINE bool heap_post(struct heap *heap, unsigned class, void *block) {
-    if (LIKELY(!remote_post(heap->outbox, block, sizeclass_table[class].size)))
-        return false;
-    heap_send(heap);
-    return true;
+    return UNLIKELY(remote_post(heap->outbox, block, sizeclass_table[class].size));
 }
 
 /* The same for a thread that has no outbox yet, or no heap: at once. */

@@ -152,6 +152,21 @@ static ALWAYS_INLINE bool remote_locate(const void *block, struct located *at, e
                   at->number < at->blocks);
 }
 
+/* Sets the bits of those at the head of blocks[] that lie in the word that begins with block `first`, `at` is one of them.
+ * Returns how many. Relative to that block, so that one comparison tells whether it is the same word. */
+static ALWAYS_INLINE unsigned remote_pack_neighbours(const struct located *at, uint64_t first, uint64_t *bits,
+                                                     void *const *blocks, unsigned count) {
+    uint64_t near = at->start + first * at->geometry->size, left = at->blocks - first, number;
+    uint64_t inverse = at->geometry->inverse, set = *bits;
+    unsigned done = 0;
+    left = left < 64 ? left : 64;
+    while (done < count && sizeclass_divide((uintptr_t)blocks[done] - near, inverse, &number) &&
+           number < left && !bits_set(&set, number))
+        done++;
+    *bits = set;
+    return done;
+}
+
 /* Packs the blocks at the head of blocks[] that lie in one word. Returns how many: 0 when the first may not be freed,
  * and *why says why. */
 static ALWAYS_INLINE unsigned remote_pack(struct parcels *parcels, void *const *blocks, unsigned count,
@@ -164,15 +179,10 @@ static ALWAYS_INLINE unsigned remote_pack(struct parcels *parcels, void *const *
     struct parcel *parcel = remote_parcel(parcels, key, blocks[0]);
     if (UNLIKELY(!parcel))
         return 0;
-    uint64_t bits = parcel->bits, number = at.number;
-    unsigned done = 0;
-    bool same = true; /* word, that is */
-    while (same && !bits_set(&bits, number) && ++done < count) {
-        if (pagemap_unit(blocks[done]) != pagemap_unit(blocks[0]))
-            break;
-        same = sizeclass_divide((uintptr_t)blocks[done] - at.start, at.geometry->inverse, &number) &&
-               number / 64 == word && number < at.blocks;
-    }
+    uint64_t bits = parcel->bits;
+    unsigned done = bits_set(&bits, at.number) ? 0 : 1;
+    if (done == 1 && count > 1 && pagemap_unit(blocks[1]) == pagemap_unit(blocks[0]))
+        done += remote_pack_neighbours(&at, word * 64, &bits, blocks + 1, count - 1);
     parcel->bits = bits;
     return done;
 }

@@ -98,7 +98,7 @@ static bool is_freed(const void *block) {
 static void *hold_back(struct heap *heap, struct heap *owner) {
     void *block = take(owner);
     heap_post_first(heap, take(owner));
-    heap_post(heap, CLASS, block);
+    assert_false(heap_post(heap, CLASS, block));
     assert_false(is_freed(block));
     return block;
 }
