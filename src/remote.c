@@ -3,9 +3,9 @@
 #include <string.h>
 
 enum {
-    PARCELS = 64,         /* words of bits that a sender keeps open */
-    PLACES = 2 * PARCELS, /* of the table that finds them */
-    PLACES_LOG2 = 7
+    PARCELS = 128,        /* words of bits that a sender keeps open */
+    PLACES = 4 * PARCELS, /* of the table that finds them */
+    PLACES_LOG2 = 9
 };
 
 static void remote_deliver_class(struct slab *slab, unsigned class) {
@@ -64,7 +64,7 @@ struct parcel {
     struct slab *slab;
 };
 
-/* Those that are open, and a table that is at most half full: a key is looked for at its place and behind. */
+/* Those that are open, and a table that is at most a quarter full: a key is looked for at its place and behind. */
 struct parcels {
     uint8_t place[PLACES]; /* which parcel, from 1 on; 0: none */
     unsigned count;
