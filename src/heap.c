@@ -45,6 +45,7 @@ static struct {
     uint32_t inherited;  /* idle ones that forked processes have left */
     uint32_t threads;    /* that can be reached; relaxed: a hint */
     uint32_t warm_units; /* of empty slabs, that an idle heap may keep */
+    size_t touched;      /* relaxed: a hint */
     bool populate;
 } heaps = {.lock = LOCK_INITIAL(8), .prewarm = 8};
 
@@ -182,6 +183,18 @@ static void heap_populate(const struct heap_class *mine, const struct slab *slab
         os_advise(slab->start, (size_t)slab->units << UNIT_SHIFT, OS_POPULATE);
 }
 
+static void heap_count_carved(struct heap *heap, size_t bytes) {
+    heap->carved += bytes;
+    if (heap->carved < HEAP_TOUCHED_STEP)
+        return;
+    __atomic_fetch_add(&heaps.touched, heap->carved, __ATOMIC_RELAXED);
+    heap->carved = 0;
+}
+
+size_t heap_touched_bytes(void) {
+    return __atomic_load_n(&heaps.touched, __ATOMIC_RELAXED);
+}
+
 static unsigned heap_carve(struct heap *heap, unsigned class, void **end, unsigned count) {
     struct heap_class *mine = &heap->class[class];
     if (mine->carving && slab_fresh(mine->carving) == 0)
@@ -200,7 +213,8 @@ static unsigned heap_carve(struct heap *heap, unsigned class, void **end, unsign
     }
     if (mine->carving == mine->empty)
         mine->empty = NULL;
-    unsigned have = slab_pop(mine->carving, end, count, true);
+    unsigned before = mine->carving->carved, have = slab_pop(mine->carving, end, count, true);
+    heap_count_carved(heap, (mine->carving->carved - before) * (size_t)sizeclass_table[class].size);
     heap_file(mine, mine->carving);
     return have;
 }

@@ -152,6 +152,13 @@ static bool janitor_wake(const void *caller) {
     return true;
 }
 
+/* What a small process has freed it uses again, and it never holds enough for a thread: how often it frees says nothing.
+ * docs/experiments/idle-return.md */
+static bool janitor_is_needed(void) {
+    return atomic_load_explicit(&janitor.state, memory_order_relaxed) == JANITOR_RUNS ||
+           heap_touched_bytes() + purge_waiting_bytes() >= JANITOR_LEAST;
+}
+
 /* A slow path does what the janitor would, if nobody has for a while. */
 static void janitor_stand_in(void) {
     uint64_t now = os_now_ns(), last = atomic_load_explicit(&janitor.looked, memory_order_relaxed);
@@ -164,7 +171,7 @@ static void janitor_stand_in(void) {
 COLD void janitor_call(const void *caller) {
     struct heap *heap = heap_load();
     uint64_t freed = heap == &heap_none ? 0 : heap->flushed - heap->flushed_before;
-    if (janitor.delay_ns == 0 || freed + purge_waiting_bytes() < JANITOR_LEAST)
+    if (janitor.delay_ns == 0 || freed + purge_waiting_bytes() < JANITOR_LEAST || !janitor_is_needed())
         return;
     if (heap != &heap_none)
         heap->flushed_before = heap->flushed;
@@ -174,7 +181,8 @@ COLD void janitor_call(const void *caller) {
 
 COLD void janitor_call_taken(const void *caller) {
     janitor_await_growth();
-    if (heap_can_reach() && !atomic_load_explicit(&janitor_awake, memory_order_relaxed))
+    if (heap_can_reach() && janitor_is_needed() &&
+        !atomic_load_explicit(&janitor_awake, memory_order_relaxed))
         janitor_wake(caller);
 }
 

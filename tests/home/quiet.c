@@ -3,14 +3,14 @@
  *
  * By its argument:
  *   thread     after the memory has gone home the janitor does not run any more, until something is freed again
- *   little     a process that frees less than a MiB has no janitor
+ *   little     a process that never holds a MiB has no janitor, however much it frees in all
  *   slow       without a thread (HAKMEM_PURGE_THREAD=0) memory goes home while the program frees something now and then
  *   off        with HAKMEM_PURGE_DELAY=0 nothing goes home by itself, and malloc_trim(0) gives it from the slabs of all
  *              threads at once
  */
 #include "home.h"
 
-enum { SLEEPERS = 4, OFF_LOOKS = 60 };
+enum { SLEEPERS = 4, OFF_LOOKS = 60, LITTLE_ROUNDS = 2000 };
 
 static pthread_barrier_t all;
 static struct blocks blocks[SLEEPERS];
@@ -41,7 +41,7 @@ static void with_thread(void) {
 }
 
 static void with_little(void) {
-    for (int round = 0; round < 8; round++) {
+    for (int round = 0; round < LITTLE_ROUNDS; round++) {
         void *some[100];
         for (int i = 0; i < 100; i++)
             some[i] = taken(1000);

@@ -40,7 +40,7 @@ static struct {
 } fake;
 
 static struct heap mine;
-static _Atomic size_t taken, given;
+static _Atomic size_t taken, given, touched;
 static _Atomic bool several_threads;
 
 size_t superslab_mapped_bytes(void) {
@@ -49,6 +49,10 @@ size_t superslab_mapped_bytes(void) {
 
 size_t superslab_free_bytes(void) {
     return given;
+}
+
+size_t heap_touched_bytes(void) {
+    return touched;
 }
 
 bool heap_can_reach(void) {
@@ -93,6 +97,7 @@ static int setup(void **state) {
     mine.flushed = mine.flushed_before = 0;
     heap_current = &mine;
     taken = given = 0;
+    touched = 2 * JANITOR_LEAST;
     several_threads = false;
     janitor_configure(1, false);
     return 0;
@@ -198,6 +203,25 @@ static void janitor_looks_after_what_threads_have_taken(void **state) {
     await_sleep();
 }
 
+static void janitor_is_not_started_for_a_small_process(void **state) {
+    (void)state;
+    janitor_configure(1, true);
+    several_threads = true;
+    touched = JANITOR_LEAST / 2;
+    for (int i = 0; i < 10; i++) {
+        mine.flushed += 10 * JANITOR_LEAST; /* the same blocks, over and over */
+        taken += 10 * JANITOR_LEAST;
+        janitor_after_free(outside());
+        janitor_after_take(outside());
+    }
+    assert_int_equal(atomic_load(&janitor.state), JANITOR_NONE);
+    assert_int_equal(fake.looks_here, 0);
+    fake.waiting = JANITOR_LEAST / 2; /* which is not in slabs */
+    janitor_after_free(outside());
+    await_looks(1);
+    await_sleep();
+}
+
 static void janitor_gives_up_what_never_rests(void **state) {
     (void)state;
     janitor_configure(1, true);
@@ -221,6 +245,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(janitor_slow_paths_stand_in, setup),
         cmocka_unit_test_setup(janitor_P2_is_not_started_from_inside_libc, setup),
+        cmocka_unit_test_setup(janitor_is_not_started_for_a_small_process, setup),
         cmocka_unit_test_setup(janitor_P1_P3_looks_until_nothing_is_left_and_sleeps, setup),
         cmocka_unit_test_setup(janitor_looks_after_what_threads_have_taken, setup),
         cmocka_unit_test_setup(janitor_gives_up_what_never_rests, setup),
