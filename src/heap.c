@@ -183,12 +183,17 @@ static void heap_populate(const struct heap_class *mine, const struct slab *slab
         os_advise(slab->start, (size_t)slab->units << UNIT_SHIFT, OS_POPULATE);
 }
 
-static void heap_count_carved(struct heap *heap, size_t bytes) {
-    heap->carved += bytes;
-    if (heap->carved < HEAP_TOUCHED_STEP)
+/* Bytes of the pages that the slab's blocks were carved from. */
+static size_t heap_carved_bytes(const struct slab *slab) {
+    return align_up(slab->carved * (size_t)sizeclass_table[slab->class].size, os_page_size());
+}
+
+static void heap_count_touched(struct heap *heap, size_t bytes) {
+    heap->touched += bytes;
+    if (heap->touched < HEAP_TOUCHED_STEP)
         return;
-    __atomic_fetch_add(&heaps.touched, heap->carved, __ATOMIC_RELAXED);
-    heap->carved = 0;
+    __atomic_fetch_add(&heaps.touched, heap->touched, __ATOMIC_RELAXED);
+    heap->touched = 0;
 }
 
 size_t heap_touched_bytes(void) {
@@ -213,8 +218,9 @@ static unsigned heap_carve(struct heap *heap, unsigned class, void **end, unsign
     }
     if (mine->carving == mine->empty)
         mine->empty = NULL;
-    unsigned before = mine->carving->carved, have = slab_pop(mine->carving, end, count, true);
-    heap_count_carved(heap, (mine->carving->carved - before) * (size_t)sizeclass_table[class].size);
+    size_t before = heap_carved_bytes(mine->carving);
+    unsigned have = slab_pop(mine->carving, end, count, true);
+    heap_count_touched(heap, heap_carved_bytes(mine->carving) - before);
     heap_file(mine, mine->carving);
     return have;
 }

@@ -59,7 +59,7 @@ struct heap {
     uint8_t fulls; /* magazines that were full in a row, of any class, without a refill between */
     uint8_t swept; /* the class whose magazine was emptied last on behalf of another */
     uint64_t flushed, flushed_before; /* bytes given back to slabs, and what purge has seen of it */
-    size_t carved;                    /* bytes of fresh blocks that are not in heap_touched_bytes yet */
+    size_t touched;                   /* bytes that are not in heap_touched_bytes yet */
     struct visit visit;               /* taken by whoever works on the slabs: the thread, or a visitor */
     struct slab *tidied;              /* the last one that a visitor looked at, and where it stood */
     uint8_t tidied_class, tidied_bin;
@@ -153,8 +153,8 @@ void heap_drain_idle(void);
 enum heap_tidied { HEAP_TIDY, HEAP_UNSETTLED, HEAP_MORE };
 enum heap_tidied heap_tidy(struct heap *heap, bool now, size_t *purged);
 
-/* Bytes of blocks that were ever carved, to within HEAP_TOUCHED_STEP for each heap: no more of slabs is in memory, but for
- * what was carved once and went home since. A hint. */
+/* Bytes of the pages that blocks were ever carved from, to within HEAP_TOUCHED_STEP for each heap: no more of slabs is in
+ * memory. A hint. */
 #define HEAP_TOUCHED_STEP (64 * KIB)
 size_t heap_touched_bytes(void);
 
