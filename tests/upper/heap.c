@@ -540,6 +540,22 @@ static void heap_first_refill_is_prewarm_then_doubles(void **state) {
     }
 }
 
+/* By pages: the first blocks of two classes lie in two. What is freed and used again counts once. */
+static void heap_counts_the_pages_it_has_touched(void **state) {
+    (void)state;
+    enum { CLASSES = 32 };
+    heap_configure(1, 0, 0, false);
+    size_t before = heap_touched_bytes(), least = CLASSES * (size_t)4096 - HEAP_TOUCHED_STEP;
+    struct heap *heap = heap_take();
+    for (int round = 0; round < 100; round++) {
+        for (unsigned class = 0; class < CLASSES; class ++)
+            take_block(heap, class);
+        give_all(heap);
+    }
+    assert_in_range(heap_touched_bytes() - before, least, CLASSES * (size_t)4096 + HEAP_TOUCHED_STEP);
+    heap_retire(heap);
+}
+
 static void heap_that_swings_around_an_edge_pays_nothing(void **state) {
     (void)state;
     struct heap *heap = heap_take();
@@ -834,6 +850,7 @@ int main(void) {
         cmocka_unit_test_setup(heap_packs_that_rest_are_given_up, setup),
         cmocka_unit_test_setup(heap_with_packs_is_not_tidy, setup),
         cmocka_unit_test_setup(heap_packs_are_used_again, setup),
+        cmocka_unit_test_setup(heap_counts_the_pages_it_has_touched, setup),
         cmocka_unit_test_setup(heap_that_swings_around_an_edge_pays_nothing, setup),
         cmocka_unit_test_setup(heap_adopts_slabs_of_idle_heaps, setup),
         cmocka_unit_test_setup(heap_adopts_what_others_emptied, setup),
