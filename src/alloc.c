@@ -191,7 +191,7 @@ static NOINLINE void alloc_send(struct heap *heap, void *caller) {
 NOINLINE void alloc_free_other(void *block, unsigned mixed, struct heap *heap) {
     uint32_t tag = mixed ^ heap->tag;
     unsigned class = pagemap_kind(tag);
-    if (LIKELY(heap->outbox && tag > UINT8_MAX && class < SIZECLASS_COUNT)) {
+    if (LIKELY(pagemap_is_owned(tag) && class < SIZECLASS_COUNT && heap->outbox)) {
         if (has(counters))
             heap->frees[class]++;
         if (heap_post(heap, class, block))

@@ -46,8 +46,9 @@ static struct {
     uint32_t threads;    /* that can be reached; relaxed: a hint */
     uint32_t warm_units; /* of empty slabs, that an idle heap may keep */
     size_t touched;      /* relaxed: a hint */
+    size_t page;         /* of the kernel */
     bool populate;
-} heaps = {.lock = LOCK_INITIAL(8), .prewarm = 8};
+} heaps = {.lock = LOCK_INITIAL(8), .prewarm = 8, .page = 4 * KIB};
 
 /* ---- what others own ---- */
 
@@ -185,7 +186,7 @@ static void heap_populate(const struct heap_class *mine, const struct slab *slab
 
 /* Bytes of the pages that the slab's blocks were carved from. */
 static size_t heap_carved_bytes(const struct slab *slab) {
-    return align_up(slab->carved * (size_t)sizeclass_table[slab->class].size, os_page_size());
+    return align_up(slab->carved * (size_t)sizeclass_table[slab->class].size, heaps.page);
 }
 
 static void heap_count_touched(struct heap *heap, size_t bytes) {
@@ -672,6 +673,7 @@ struct heap *heap_after(const struct heap *heap) {
 
 void heap_configure(unsigned prewarm, size_t warm, size_t packs, bool populate) {
     heaps.prewarm = prewarm;
+    heaps.page = os_page_size();
     heaps.populate = populate;
     pack_configure(packs);
     heaps.warm_units = warm < WARM_LARGEST ? (uint32_t)(warm >> UNIT_SHIFT) : WARM_LARGEST >> UNIT_SHIFT;

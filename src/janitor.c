@@ -154,9 +154,9 @@ static bool janitor_wake(const void *caller) {
 
 /* What a small process has freed it uses again, and it never holds enough for a thread: how often it frees says nothing.
  * docs/experiments/idle-return.md */
-static bool janitor_is_needed(void) {
+static bool janitor_is_needed(size_t waiting) {
     return atomic_load_explicit(&janitor.state, memory_order_relaxed) == JANITOR_RUNS ||
-           heap_touched_bytes() + purge_waiting_bytes() >= JANITOR_LEAST;
+           heap_touched_bytes() + waiting >= JANITOR_LEAST;
 }
 
 /* A slow path does what the janitor would, if nobody has for a while. */
@@ -171,7 +171,8 @@ static void janitor_stand_in(void) {
 COLD void janitor_call(const void *caller) {
     struct heap *heap = heap_load();
     uint64_t freed = heap == &heap_none ? 0 : heap->flushed - heap->flushed_before;
-    if (janitor.delay_ns == 0 || freed + purge_waiting_bytes() < JANITOR_LEAST || !janitor_is_needed())
+    size_t waiting = purge_waiting_bytes();
+    if (janitor.delay_ns == 0 || freed + waiting < JANITOR_LEAST || !janitor_is_needed(waiting))
         return;
     if (heap != &heap_none)
         heap->flushed_before = heap->flushed;
@@ -181,7 +182,7 @@ COLD void janitor_call(const void *caller) {
 
 COLD void janitor_call_taken(const void *caller) {
     janitor_await_growth();
-    if (heap_can_reach() && janitor_is_needed() &&
+    if (heap_can_reach() && janitor_is_needed(purge_waiting_bytes()) &&
         !atomic_load_explicit(&janitor_awake, memory_order_relaxed))
         janitor_wake(caller);
 }

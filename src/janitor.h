@@ -1,9 +1,9 @@
 /* janitor: who gives free memory home, and when.
  *
  * Owns a thread. It is started by the first slow path that has freed JANITOR_LEAST bytes of a process that holds as much,
- * looks every HAKMEM_PURGE_DELAY (see purge) until nothing is left to do, and sleeps without waking until somebody frees that much again. It never
- * allocates and takes no part in what the program does: all signals are blocked, its name is hakmem-janitor, and at the
- * end of the process it just ends. A forked child starts its own.
+ * looks every HAKMEM_PURGE_DELAY (see purge) until nothing is left to do, and sleeps without waking until somebody frees
+ * that much again. It never allocates and takes no part in what the program does: all signals are blocked, its name is
+ * hakmem-janitor, and at the end of the process it just ends. A forked child starts its own.
  *
  *     sleeps --woken by a free--> looks, rests for the delay, looks ... --nothing left, or nothing at rest--> sleeps
  *

@@ -80,9 +80,9 @@ static ALWAYS_INLINE unsigned pagemap_kind(uint32_t tag) {
     return tag & 0xff;
 }
 
-/* Number of the heap that owns the slab; 0 when it is none. */
-static ALWAYS_INLINE uint32_t pagemap_owner(uint32_t tag) {
-    return tag >> 8;
+/* True for a slab's tag: above its class stands the number of the heap that owns it. */
+static ALWAYS_INLINE bool pagemap_is_owned(uint32_t tag) {
+    return tag > UINT8_MAX;
 }
 
 #endif

@@ -203,11 +203,9 @@ NOINLINE unsigned slab_push_near(struct slab *slab, void *const *blocks, unsigne
         if (LIKELY(sizeclass_divide((uintptr_t)*block - near, inverse, &number) && number < window.count)) {
             if (UNLIKELY(bits_set(&window.bits, number))) /* P3 */
                 break;
-            continue;
-        }
-        bool starts = sizeclass_divide((uintptr_t)*block - start, inverse, &number);
-        if (!starts || number >= carved || !slab_set_free(slab, number, &summary)) /* P4 */
+        } else if (!slab_set_free(slab, (uintptr_t)*block - start, inverse, carved, &summary)) {
             break;
+        }
     }
     slab->summary = summary;
     slab_close_window(slab, &window);

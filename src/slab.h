@@ -115,8 +115,14 @@ static inline uint32_t slab_block_number(const struct slab *slab, const void *bl
 /* Why a block of the slab's addresses could not be pushed. */
 enum slab_verdict slab_why_not(const struct slab *slab, const void *block);
 
-/* Makes block `number` free, but for the counts. False: it was free already, P3. */
-static ALWAYS_INLINE bool slab_set_free(struct slab *slab, uint64_t number, uint64_t *summary) {
+/* Makes the block at `offset` from the slab's start free, but for the counts. False, and nothing has changed: no block that
+ * was handed out starts there (P4), or it was free already (P3). */
+static ALWAYS_INLINE bool slab_set_free(struct slab *slab, uint64_t offset, uint64_t inverse, uint64_t carved,
+                                        uint64_t *summary) {
+    uint64_t number;
+    bool starts = sizeclass_divide(offset, inverse, &number);
+    if (UNLIKELY(!starts || number >= carved))
+        return false;
     uint64_t *word = &slab->bits[number / 64], bits = *word;
     if (UNLIKELY(bits_set(&bits, number)))
         return false;
@@ -133,9 +139,8 @@ static ALWAYS_INLINE void slab_count_free(struct slab *slab, unsigned blocks) {
 
 /* Puts one block back. False, and nothing has changed: it may not be put back; slab_why_not says why. */
 static ALWAYS_INLINE bool slab_push_one(struct slab *slab, const void *block) {
-    uint64_t number;
-    bool starts = sizeclass_divide((uintptr_t)block - (uintptr_t)slab->start, slab->inverse, &number);
-    if (UNLIKELY(!starts || number >= slab->carved) || !slab_set_free(slab, number, &slab->summary)) /* P4 */
+    uint64_t offset = (uintptr_t)block - (uintptr_t)slab->start;
+    if (!slab_set_free(slab, offset, slab->inverse, slab->carved, &slab->summary))
         return false;
     slab_count_free(slab, 1);
     return true;
@@ -146,16 +151,13 @@ static ALWAYS_INLINE bool slab_push_one(struct slab *slab, const void *block) {
 unsigned slab_push_near(struct slab *slab, void *const *blocks, unsigned count);
 
 static ALWAYS_INLINE unsigned slab_push_far(struct slab *slab, void *const *blocks, unsigned count) {
-    uint64_t start = (uintptr_t)slab->start, inverse = slab->inverse, carved = slab->carved, number;
+    uint64_t start = (uintptr_t)slab->start, inverse = slab->inverse, carved = slab->carved;
     uint64_t summary = slab->summary;
-    void *const *block = blocks, *const *end = blocks + count;
-    for (; block < end; block++) {
-        bool starts = sizeclass_divide((uintptr_t)*block - start, inverse, &number);
-        if (!starts || number >= carved || !slab_set_free(slab, number, &summary)) /* P4 */
-            break;
-    }
+    unsigned done = 0;
+    while (done < count && slab_set_free(slab, (uintptr_t)blocks[done] - start, inverse, carved, &summary))
+        done++;
     slab->summary = summary;
-    return (unsigned)(block - blocks);
+    return done;
 }
 
 /* Puts back the blocks at the head of blocks[], which has at least one, that lie in this slab, up to the first that does
