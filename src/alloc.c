@@ -180,6 +180,21 @@ NOINLINE void alloc_free_slow(void *block) {
     alloc_free_large(block, __builtin_return_address(0));
 }
 
+/* The magazine is full. */
+static NOINLINE void alloc_flush(void *block, unsigned class, struct heap *heap, const void *caller) {
+    heap_push_full(heap, class, block);
+    janitor_after_free(caller);
+}
+
+/* The low byte of the top wraps: the magazine is full, or a deep one goes on. `class` is as wide as the register that the hit
+ * has it in, so that the hit copies nothing. */
+NOINLINE void alloc_free_full(void *block, size_t class, struct heap *heap) {
+    if (has(counters))
+        heap->frees[class]++;
+    if (UNLIKELY(!heap_push_on(heap, (unsigned)class, block)))
+        alloc_flush(block, (unsigned)class, heap, __builtin_return_address(0));
+}
+
 /* The outbox is full. */
 static NOINLINE void alloc_send(struct heap *heap, void *caller) {
     heap_send(heap);

@@ -20,6 +20,7 @@
 void *alloc_miss(size_t size, unsigned class, struct heap *heap);
 void *alloc_large(size_t size);
 void alloc_free_slow(void *block);
+void alloc_free_full(void *block, size_t class, struct heap *heap);
 void alloc_free_other(void *block, unsigned mixed, struct heap *heap);
 
 /* What the box `tax` adds to a call: about 3 % of the mixed workload, measured by lab/controls.py. */
@@ -63,7 +64,7 @@ static ALWAYS_INLINE void alloc_free(void *block) {
     }
     unsigned char *top = heap->top[class];
     if (UNLIKELY(base_step_full(&top))) {
-        alloc_free_slow(block);
+        alloc_free_full(block, class, heap);
         return;
     }
     *(void **)top = block;

@@ -24,6 +24,8 @@
 #include "superslab.c"
 
 #include "slab.c"
+#include "slab_push.c"
+#include "slab_wide.c"
 #include "spare.c"
 
 #include "large.c"

@@ -9,6 +9,9 @@
 
 enum {
     ARRAY_WORDS = 32,
+    DEEP_WORDS = 128,
+    DEEP_LARGEST = 512,  /* bytes of a block, so that a deep magazine holds at most 64 KiB */
+    DEEP_FROM = 1024,    /* blocks of the class that are out */
     IDLE_LOOKED_AT = 64, /* idle heaps asked for a slab in one call */
     BURST = 2,       /* times in a row that a magazine was full, after which a burst of frees is assumed */
     BULK = 16,       /* the same of any magazines, after which the program is taken to free all it has */
@@ -29,6 +32,7 @@ enum {
 /* The one word of a magazine that does not exist: empty for a pop, full for a push. */
 static void *const heap_nothing[ARRAY_WORDS] ALIGNED(256) = {NULL};
 #define NOTHING ((unsigned char *)&heap_nothing[ARRAY_WORDS - 1])
+#define NOTHING_END ((void **)(uintptr_t)&heap_nothing[ARRAY_WORDS])
 #define NOTHING_8 NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING
 
 SECTION(".data.rel.ro.heap_none")
@@ -253,20 +257,47 @@ static unsigned heap_gather(struct heap *heap, unsigned class, void **end, unsig
 
 /* ---- magazines ---- */
 
-static unsigned heap_sentinel(unsigned class) {
-    return ARRAY_WORDS - 1 - sizeclass_table[class].magazine;
+static unsigned heap_words(const struct heap_class *mine) {
+    return (unsigned)(mine->end - mine->array);
 }
 
-static COLD bool heap_make_magazines(struct heap *heap, unsigned class) {
+/* Where the sentinel of a magazine stands that may be filled. */
+static unsigned heap_sentinel(const struct heap_class *mine) {
+    return heap_words(mine) - 1 - mine->largest;
+}
+
+/* An empty array. False: no memory, and nothing has changed. */
+static bool heap_give_array(struct heap *heap, unsigned class, unsigned words, unsigned largest) {
     struct heap_class *mine = &heap->class[class];
-    void **array = metadata_new(ARRAY_WORDS * sizeof(void *));
+    void **array = metadata_new(words * sizeof(void *));
     if (!array)
         return false;
     ASSERT(P1, ((uintptr_t)array & 255) == 0);
     mine->array = array;
-    mine->sentinel = (uint8_t)heap_sentinel(class);
+    mine->end = array + words;
+    mine->largest = (uint8_t)largest;
+    mine->sentinel = (uint8_t)heap_sentinel(mine);
     heap->top[class] = (unsigned char *)&mine->array[mine->sentinel];
     return true;
+}
+
+static COLD bool heap_make_magazines(struct heap *heap, unsigned class) {
+    return heap_give_array(heap, class, ARRAY_WORDS, sizeclass_table[class].magazine);
+}
+
+static bool heap_is_deep(const struct heap_class *mine) {
+    return mine->largest == DEEP_WORDS - 1;
+}
+
+/* The magazine is empty. What was its array will be a pack. docs/experiments/deep-magazines.md */
+static COLD void heap_deepen(struct heap *heap, unsigned class) {
+    _Static_assert(sizeof(struct pack) == ARRAY_WORDS * sizeof(void *), "an array that becomes a pack");
+    struct pack *pack = (struct pack *)heap->class[class].array;
+    if (!heap_give_array(heap, class, DEEP_WORDS, DEEP_WORDS - 1))
+        return;
+    visit_enter(&heap->visit);
+    pack_drop(&heap->packs, pack);
+    visit_leave(&heap->visit);
 }
 
 /* Half a magazine, which is what moves between the array and the spare: whichever way the program goes on, it
@@ -291,13 +322,13 @@ static unsigned heap_take_up(struct heap *heap, unsigned class, void **first) {
 
 void *heap_refill(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
-    unsigned sentinel = heap_sentinel(class), largest = sizeclass_table[class].magazine;
     heap->refills++;
     if (has(verify_free) || UNLIKELY(!mine->array && !heap_make_magazines(heap, class))) {
         void *block;
         return heap_gather(heap, class, &block + 1, 1) ? block : NULL;
     }
     ASSERT(P1, mine->array[mine->sentinel] == NULL);
+    unsigned sentinel = heap_sentinel(mine), largest = mine->largest;
     void **first = &mine->array[sentinel + 1];
     unsigned have;
     mine->fulls = heap->fulls = 0;
@@ -389,9 +420,11 @@ static void heap_flush_burst(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
     void **top = (void **)heap->top[class], **first = &mine->array[mine->sentinel + 1];
     unsigned out = heap_flush(heap, class, first, (unsigned)(top + 1 - first));
-    unsigned largest = sizeclass_table[class].magazine, holds = out / DRAINING;
+    if (out >= DEEP_FROM && !heap_is_deep(mine) && sizeclass_table[class].size <= DEEP_LARGEST)
+        heap_deepen(heap, class);
+    unsigned largest = mine->largest, holds = out / DRAINING;
     holds = holds < LEAST_HELD ? LEAST_HELD : holds < largest ? holds : largest;
-    mine->sentinel = (uint8_t)(ARRAY_WORDS - 1 - holds);
+    mine->sentinel = (uint8_t)(heap_words(mine) - 1 - holds);
     mine->array[mine->sentinel] = NULL;
     heap->top[class] = (unsigned char *)&mine->array[mine->sentinel];
 }
@@ -433,7 +466,7 @@ static void heap_sweep(struct heap *heap) {
 /* The oldest `count` blocks of a full magazine leave it. */
 static void heap_move_oldest(struct heap *heap, unsigned class, void **to, unsigned count) {
     struct heap_class *mine = &heap->class[class];
-    unsigned staying = sizeclass_table[class].magazine - count;
+    unsigned staying = mine->largest - count;
     void **first = &mine->array[mine->sentinel + 1];
     memcpy(to, first, count * sizeof(void *));
     memmove(first, first + count, staying * sizeof(void *));
@@ -463,7 +496,7 @@ static bool heap_put_spare_by(struct heap *heap, unsigned class) {
 
 /* The program frees on and on: nearly all of the magazine is put by. */
 static bool heap_put_by(struct heap *heap, unsigned class) {
-    unsigned largest = sizeclass_table[class].magazine;
+    unsigned largest = heap->class[class].largest;
     visit_enter(&heap->visit);
     struct pack *pack = pack_new(&heap->packs, class, heap_in_use());
     if (pack) {
@@ -482,11 +515,20 @@ static bool heap_has_spare(struct heap_class *mine) {
     return mine->spare != NULL;
 }
 
+/* Flushes the whole magazine: the program frees on and on. */
+static void heap_make_room_all(struct heap *heap, unsigned class, bool sweeps) {
+    unsigned fulls = heap->fulls + heap_words(&heap->class[class]) / ARRAY_WORDS;
+    heap->fulls = (uint8_t)(fulls < BULK + SWEEP_EVERY ? fulls : BULK);
+    heap_flush_burst(heap, class);
+    if (sweeps && heap->fulls == BULK)
+        heap_sweep(heap);
+}
+
 /* Makes room in a full magazine: its older half goes to the spare, or nearly all of it is put by. */
 static void heap_make_room(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
     unsigned half = heap_half(class);
-    bool sweeps = heap->fulls >= BULK, bursts = sweeps || mine->sentinel != heap_sentinel(class);
+    bool sweeps = heap->fulls >= BULK, bursts = sweeps || mine->sentinel != heap_sentinel(mine);
     bool again = !bursts && mine->fulls > 0, spare_full = mine->spare_count > half;
     mine->refill = (uint8_t)half;
     /* The spare first, which is older: what was freed last comes back first, and blocks that were never touched stay
@@ -497,15 +539,22 @@ static void heap_make_room(struct heap *heap, unsigned class) {
     if (spare_full && !put)
         heap_flush_spare(heap, class);
     if (bursts || mine->fulls >= BURST || !heap_has_spare(mine)) {
-        heap->fulls = (uint8_t)(heap->fulls < BULK + SWEEP_EVERY - 1 ? heap->fulls + 1 : BULK);
-        heap_flush_burst(heap, class);
-        if (sweeps && heap->fulls == BULK)
-            heap_sweep(heap);
+        heap_make_room_all(heap, class, sweeps);
         return;
     }
     mine->fulls++;
     heap_move_oldest(heap, class, &mine->spare->blocks[mine->spare_count], half);
     mine->spare_count = (uint8_t)(mine->spare_count + half);
+}
+
+/* The same for a deep one, which needs no spare: some of it is put by, or all of it goes. */
+static void heap_make_room_deep(struct heap *heap, unsigned class) {
+    struct heap_class *mine = &heap->class[class];
+    bool sweeps = heap->fulls >= BULK, bursts = sweeps || mine->sentinel != heap_sentinel(mine);
+    mine->refill = DEEP_WORDS / 2;
+    heap_flush_spare(heap, class);
+    if (bursts || !heap_put_by(heap, class))
+        heap_make_room_all(heap, class, sweeps);
 }
 
 void heap_push_full(struct heap *heap, unsigned class, void *block) {
@@ -514,7 +563,11 @@ void heap_push_full(struct heap *heap, unsigned class, void *block) {
         heap_flush(heap, class, &block, 1);
         return;
     }
-    if (heap->top[class] == (unsigned char *)&mine->array[ARRAY_WORDS - 1])
+    if (heap_push_on(heap, class, block))
+        return;
+    if (heap_is_deep(mine))
+        heap_make_room_deep(heap, class);
+    else
         heap_make_room(heap, class);
     heap->top[class] += sizeof(void *);
     *(void **)heap->top[class] = block;
@@ -592,8 +645,10 @@ static struct heap *heap_new(void) {
         return NULL;
     __atomic_store_n(&heaps.count, heaps.count + 1, __ATOMIC_RELAXED); /* read by heap_in_use */
     heap->tag = heaps.count << 8;
-    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
+    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
         heap->top[class] = NOTHING;
+        heap->class[class].end = NOTHING_END;
+    }
     heap->next = heaps.all;
     __atomic_store_n(&heaps.all, heap, __ATOMIC_RELEASE); /* pairs with heap_after */
     return heap;

@@ -4,10 +4,11 @@
  * that the top pointer's own low bits say where it stands. A pop that reads NULL found the array empty; a
  * push whose low byte wraps found it full. No count is kept and no block is touched.
  *
- *     array   | NULL | p | p | p |   |   | ...      one word each, 32 words
+ *     array   | NULL | p | p | p |   |   | ...      one word each, 32 words; of a deep one 128
  *                              ^ top                a full one ends at byte 248
  *
- * Behind it stands a second array (the spare). Half a magazine moves between the two before anything is refilled or
+ * Small blocks that long runs of frees go through get a deep one: a push finds a low byte that wraps four times, and three
+ * times goes on. Behind the array stands the spare: half a magazine moves between the two before anything is refilled or
  * flushed, so that a program that swings around an edge pays nothing. A long run of frees puts magazines by whole, as
  * packs. Then come the heap's slabs, filed by how full they are. Refill takes from the fullest: sparse ones go home.
  *
@@ -20,7 +21,6 @@
  * P6  a call works on magazines and outbox only by a heap that it loaded from heap_current itself (heap_load, heap_mine);
  *     only a visitor inside `visit` lets the word of a thread that has a heap stand for none until it goes, and a fork in
  *     the child until its first call
- *
  * refill touches at most one magazine's worth of slab records, flush two; collecting moves a bounded number of words.
  */
 #ifndef HAKMEM_HEAP_H
@@ -36,13 +36,14 @@ enum { HEAP_BINS = 4, HEAP_COUNTED_CLASSES = has(counters) ? SIZECLASS_COUNT : 1
 
 /* Off the hit path: what stands behind a magazine. */
 struct heap_class {
-    void **array;                /* NULL until the class is first used */
+    void **array, **end;         /* array: NULL until the class is first used; behind its last word */
     struct pack *spare;          /* NULL until the magazine was full */
     struct slab *carving;        /* the slab whose fresh blocks are handed out */
     struct slab *empty;          /* one slab without a block in use is kept */
     struct slab *bin[HEAP_BINS]; /* slabs with free bits, the fullest in bin 0 */
     uint8_t spare_count;         /* blocks in the spare, from its first word on */
     uint8_t fulls;               /* times in a row that the magazine was full, without a refill between */
+    uint8_t largest;             /* blocks in a full magazine */
     uint8_t units;               /* of the next slab; 0: it is the first */
     uint8_t refill;   /* blocks that the next refill brings: doubles, and halves when one is full */
     uint8_t sentinel; /* where the array's NULL stands: higher while the class drains, so that less is held */
@@ -126,6 +127,17 @@ void *heap_refill(struct heap *heap, unsigned class);
 
 /* Takes a block of the heap's own slabs when its magazine is full. */
 void heap_push_full(struct heap *heap, unsigned class, void *block);
+
+/* The same when the top's low byte wraps, which in a deep magazine it does at the end of each 256 bytes. False: it is full,
+ * heap_push_full comes next. */
+static ALWAYS_INLINE bool heap_push_on(struct heap *heap, unsigned class, void *block) {
+    void **top = (void **)heap->top[class] + 1;
+    if (UNLIKELY(top == heap->class[class].end))
+        return false;
+    *top = block;
+    heap->top[class] = (unsigned char *)top;
+    return true;
+}
 
 /* Sends what the thread has freed of other heaps' blocks. */
 void heap_send(struct heap *heap);

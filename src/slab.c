@@ -160,58 +160,6 @@ enum slab_verdict slab_push(struct slab *slab, const void *block) {
     return slab_push_one(slab, block) ? SLAB_OK : slab_why_not(slab, block);
 }
 
-/* 64 neighbours whose free bits are in a register while a run of blocks is put back: a word that is stored and read again
- * for each block makes each wait for the one before. docs/experiments/flush-by-runs.md */
-struct slab_window {
-    uint64_t first, count; /* blocks from `first` on; only that many were ever handed out */
-    uint64_t bits;
-};
-
-/* The window around block `middle`. */
-static struct slab_window slab_open_window(const struct slab *slab, uint64_t middle) {
-    uint64_t last = (uint64_t)(slab->words - 1) * 64, first = middle < 32 ? 0 : middle - 32;
-    first = first < last ? first : last;
-    uint64_t word = first / 64, shift = first % 64, bits = slab->bits[word] >> shift;
-    if (shift != 0)
-        bits |= slab->bits[word + 1] << (64 - shift);
-    uint64_t count = slab->carved > first ? slab->carved - first : 0;
-    return (struct slab_window){first, count < 64 ? count : 64, bits};
-}
-
-static void slab_add_bits(struct slab *slab, uint64_t word, uint64_t bits) {
-    if (bits == 0)
-        return;
-    __atomic_store_n(&slab->bits[word], slab->bits[word] | bits, __ATOMIC_RELAXED); /* as in slab_set_free */
-    slab->summary |= 1ULL << word;
-}
-
-static void slab_close_window(struct slab *slab, const struct slab_window *window) {
-    uint64_t word = window->first / 64, shift = window->first % 64;
-    slab_add_bits(slab, word, window->bits << shift);
-    if (shift != 0)
-        slab_add_bits(slab, word + 1, window->bits >> (64 - shift));
-}
-
-NOINLINE unsigned slab_push_near(struct slab *slab, void *const *blocks, unsigned count) {
-    uint64_t start = (uintptr_t)slab->start, inverse = slab->inverse, carved = slab->carved, number;
-    uint64_t summary = slab->summary;
-    void *const *block = blocks, *const *end = blocks + count;
-    sizeclass_divide((uintptr_t)blocks[count / 2] - start, inverse, &number);
-    struct slab_window window = slab_open_window(slab, number);
-    uint64_t near = start + window.first * sizeclass_table[slab->class].size;
-    for (; block < end; block++) {
-        if (LIKELY(sizeclass_divide((uintptr_t)*block - near, inverse, &number) && number < window.count)) {
-            if (UNLIKELY(bits_set(&window.bits, number))) /* P3 */
-                break;
-        } else if (!slab_set_free(slab, (uintptr_t)*block - start, inverse, carved, &summary)) {
-            break;
-        }
-    }
-    slab->summary = summary;
-    slab_close_window(slab, &window);
-    return (unsigned)(block - blocks);
-}
-
 /* ---- pages inside ---- */
 
 /* The first block from `from` on whose bit is `set`; slab->blocks if there is none. */

@@ -131,6 +131,8 @@ static ALWAYS_INLINE bool slab_set_free(struct slab *slab, uint64_t offset, uint
     return true;
 }
 
+enum { SLAB_MANY = 16 }; /* blocks, from which on a window pays: for fewer it costs more than it saves */
+
 static ALWAYS_INLINE void slab_count_free(struct slab *slab, unsigned blocks) {
     slab->free = (uint16_t)(slab->free + blocks);
     slab->changes++;
@@ -146,9 +148,9 @@ static ALWAYS_INLINE bool slab_push_one(struct slab *slab, const void *block) {
     return true;
 }
 
-/* The head of blocks[] as far as it lies in this slab and may be freed: how many blocks it took. Most of them lie near the
- * one in the middle; or who knows where. */
-unsigned slab_push_near(struct slab *slab, void *const *blocks, unsigned count);
+/* The head of blocks[] as far as it lies in this slab and may be freed: how many blocks it took. Many, of which most lie near
+ * each other; or who knows where. */
+unsigned slab_push_many(struct slab *slab, void *const *blocks, unsigned count);
 
 static ALWAYS_INLINE unsigned slab_push_far(struct slab *slab, void *const *blocks, unsigned count) {
     uint64_t start = (uintptr_t)slab->start, inverse = slab->inverse, carved = slab->carved;
@@ -164,9 +166,8 @@ static ALWAYS_INLINE unsigned slab_push_far(struct slab *slab, void *const *bloc
  * not or that may not be freed (*verdict then says why). Returns how many it took. */
 static ALWAYS_INLINE unsigned slab_push_run(struct slab *slab, void *const *blocks, unsigned count,
                                             enum slab_verdict *verdict) {
-    enum { WINDOW_FROM = 16 }; /* blocks: for fewer it costs more than it saves */
-    bool near = count >= WINDOW_FROM && ((uintptr_t)blocks[0] ^ (uintptr_t)blocks[count / 2]) < UNIT_SIZE;
-    unsigned done = near ? slab_push_near(slab, blocks, count) : slab_push_far(slab, blocks, count);
+    unsigned done =
+        count >= SLAB_MANY ? slab_push_many(slab, blocks, count) : slab_push_far(slab, blocks, count);
     slab_count_free(slab, done);
     size_t span = (size_t)slab->units << UNIT_SHIFT;
     *verdict = done < count && (uintptr_t)blocks[done] - (uintptr_t)slab->start < span

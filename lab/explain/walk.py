@@ -25,6 +25,7 @@ SUPERSLAB_UNITS = 64
 RUN, MAPPING = 0x80, 0x82  # kinds of pagemap.h beside the size classes
 MOST_UNITS = 4  # of a slab
 PACKS_MOST = 512  # of a class, and more
+MAGAZINE_MOST = 2048  # bytes of an array, and more
 MOST_RECORDS, MOST_CHUNK = 1 << 24, 1 << 30
 
 
@@ -291,7 +292,7 @@ class Walk:
 
     def _magazine(self, heap: bytes, geometry: SizeClass) -> None:
         """The blocks of the array below the top, and those of the spare."""
-        value, number, words = self.layout.value, self.layout.number, self.layout.value("magazine.words")
+        value, number = self.layout.value, self.layout.number
         at = value("heap.class") + geometry.number * value("heap_class")
         mine = heap[at : at + value("heap_class")]
         array, spare = number(mine, "heap_class.array"), number(mine, "heap_class.spare")
@@ -301,9 +302,10 @@ class Walk:
         top = int.from_bytes(heap[at : at + WORD], "little")
         sentinel = array + number(mine, "heap_class.sentinel") * WORD
         count, spares = (top - sentinel) // WORD, number(mine, "heap_class.spare_count")
-        if not sentinel <= top < array + words * WORD or spares > words:
+        end, most = number(mine, "heap_class.end"), value("pack.next") // WORD
+        if not sentinel <= top < end <= array + MAGAZINE_MOST or spares > most:
             raise TornError("not a magazine")
-        self.heap.records += [(array, words * WORD), (spare, words * WORD)]
+        self.heap.records += [(array, end - array), (spare, value("pack"))]
         self._at_hand(sentinel + WORD, count)
         self._at_hand(spare, spares)
         at = value("heap.packs") + value("packs.of") + geometry.number * value("pack_stack")

@@ -57,7 +57,7 @@ static void walk_magazines(struct heap *heap, unsigned class) {
         return;
     }
     void **top = (void **)heap->top[class];
-    assert_true(top >= &mine->array[sentinel] && top < &mine->array[ARRAY_WORDS]);
+    assert_true(top >= &mine->array[sentinel] && top < mine->end);
     assert_null(mine->array[sentinel]);
     for (void **at = &mine->array[sentinel + 1]; at <= top; at++) {
         see_block(*at, class);
@@ -376,6 +376,51 @@ static void heap_long_runs_of_frees_are_put_by(void **state) {
     walk();
 }
 
+/* All of the class, from the last one on; everything is walked now and then. */
+static void free_all_walking(struct heap *heap) {
+    while (live_count > 0) {
+        give_block(heap, live_count - 1);
+        if (live_count % 500 == 0)
+            walk();
+    }
+}
+
+static void heap_deepens_where_long_runs_go_through(void **state) {
+    (void)state;
+    struct heap *heap = heap_take();
+    const struct heap_class *small = &heap->class[6], *larger = &heap->class[sizeclass_of(DEEP_LARGEST + 1)];
+    for (unsigned i = 0; i < LIVE; i++)
+        take_block(heap, 6);
+    assert_false(heap_is_deep(small));
+    free_all_walking(heap);
+    assert_true(heap_is_deep(small));
+    for (unsigned i = 0; i < LIVE; i++)
+        take_block(heap, sizeclass_of(DEEP_LARGEST + 1));
+    free_all_walking(heap);
+    assert_false(heap_is_deep(larger));
+    /* Where it swings by less than it holds, no slab is asked, whichever bounds of 256 bytes it crosses. */
+    unsigned refilled = 0;
+    for (unsigned taken = 0; refilled < DEEP_WORDS - 2 && taken < LIVE; taken++) {
+        take_block(heap, 6);
+        refilled = (unsigned)((void **)heap->top[6] - &small->array[small->sentinel]);
+    }
+    assert_int_equal(refilled, DEEP_WORDS - 2); /* one of them was handed out */
+    uint64_t work = heap->work;
+    for (unsigned round = 0; round < 3; round++) {
+        for (unsigned i = 0; i < DEEP_WORDS - 2; i++)
+            take_block(heap, 6);
+        walk();
+        for (unsigned i = 0; i < DEEP_WORDS - 2; i++)
+            give_block(heap, live_count - 1);
+        walk();
+    }
+    assert_int_equal(heap->work, work);
+    give_all(heap);
+    heap_retire(heap);
+    check_idle(heap);
+    walk();
+}
+
 static void heap_what_is_put_by_is_bounded(void **state) {
     (void)state;
     static const unsigned packs[] = {256 * KIB / (16 * KIB), 256 * KIB / (PACK_BLOCKS * 640)};
@@ -528,7 +573,7 @@ static void heap_first_refill_is_prewarm_then_doubles(void **state) {
         unsigned want = prewarms[i] ? prewarms[i] : 1;
         for (int round = 0; round < 7; round++) {
             take_block(heap, 3);
-            void **sentinel = &heap->class[3].array[heap_sentinel(3)];
+            void **sentinel = &heap->class[3].array[heap_sentinel(&heap->class[3])];
             unsigned have = 1 + (unsigned)((void **)heap->top[3] - sentinel);
             assert_int_equal(have, want);
             while ((void **)heap->top[3] != sentinel)
@@ -844,6 +889,7 @@ int main(void) {
         cmocka_unit_test_setup(heap_refill_takes_from_the_fullest, setup),
         cmocka_unit_test_setup(heap_first_refill_is_prewarm_then_doubles, setup),
         cmocka_unit_test_setup(heap_long_runs_of_frees_are_put_by, setup),
+        cmocka_unit_test_setup(heap_deepens_where_long_runs_go_through, setup),
         cmocka_unit_test_setup(heap_what_is_put_by_is_bounded, setup),
         cmocka_unit_test_setup(heap_gets_the_pages_of_slabs_that_will_be_filled, setup),
         cmocka_unit_test_setup(heap_that_grows_gives_up_what_it_put_by, setup),
