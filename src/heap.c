@@ -289,6 +289,10 @@ static bool heap_is_deep(const struct heap_class *mine) {
     return mine->largest == DEEP_WORDS - 1;
 }
 
+static bool heap_may_deepen(const struct heap_class *mine, unsigned class) {
+    return mine->out >= DEEP_FROM && !heap_is_deep(mine) && sizeclass_table[class].size <= DEEP_LARGEST;
+}
+
 /* The magazine is empty. What was its array will be a pack. docs/experiments/deep-magazines.md */
 static COLD void heap_deepen(struct heap *heap, unsigned class) {
     _Static_assert(sizeof(struct pack) == ARRAY_WORDS * sizeof(void *), "an array that becomes a pack");
@@ -320,6 +324,14 @@ static unsigned heap_take_up(struct heap *heap, unsigned class, void **first) {
     return have;
 }
 
+/* How many blocks to ask the slabs for. More than 31 only while one class is refilled again and again: deep magazines of many
+ * classes at once do not fit into the first-level cache. */
+static unsigned heap_wanted(const struct heap_class *mine, bool again) {
+    unsigned most = again || mine->largest < ARRAY_WORDS ? mine->largest : ARRAY_WORDS - 1;
+    unsigned want = mine->refill ? mine->refill : heaps.prewarm ? heaps.prewarm : 1;
+    return want < most ? want : most;
+}
+
 void *heap_refill(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
     heap->refills++;
@@ -328,9 +340,12 @@ void *heap_refill(struct heap *heap, unsigned class) {
         return heap_gather(heap, class, &block + 1, 1) ? block : NULL;
     }
     ASSERT(P1, mine->array[mine->sentinel] == NULL);
-    unsigned sentinel = heap_sentinel(mine), largest = mine->largest;
+    bool again = heap->refilled == class;
+    if (again && mine->refill == ARRAY_WORDS - 1 && heap_may_deepen(mine, class))
+        heap_deepen(heap, class);
+    unsigned sentinel = heap_sentinel(mine), have;
     void **first = &mine->array[sentinel + 1];
-    unsigned have;
+    heap->refilled = (uint8_t) class;
     mine->fulls = heap->fulls = 0;
     mine->sentinel = (uint8_t)sentinel;
     mine->array[sentinel] = NULL;
@@ -342,12 +357,11 @@ void *heap_refill(struct heap *heap, unsigned class) {
     } else if (pack_waits(&heap->packs, class)) {
         have = heap_take_up(heap, class, first);
     } else {
-        unsigned want = mine->refill ? mine->refill : heaps.prewarm < largest ? heaps.prewarm : largest;
-        want = want ? want : 1;
+        unsigned want = heap_wanted(mine, again);
         have = heap_gather(heap, class, first + want, want);
         if (UNLIKELY(have < want)) /* the last ones lie against the end */
             memmove(first, first + want - have, have * sizeof(void *));
-        mine->refill = (uint8_t)(2 * want < largest ? 2 * want : largest);
+        mine->refill = (uint8_t)(2 * want < mine->largest ? 2 * want : mine->largest);
     }
     if (have == 0)
         return NULL;
@@ -420,7 +434,7 @@ static void heap_flush_burst(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
     void **top = (void **)heap->top[class], **first = &mine->array[mine->sentinel + 1];
     unsigned out = heap_flush(heap, class, first, (unsigned)(top + 1 - first));
-    if (out >= DEEP_FROM && !heap_is_deep(mine) && sizeclass_table[class].size <= DEEP_LARGEST)
+    if (heap_may_deepen(mine, class))
         heap_deepen(heap, class);
     unsigned largest = mine->largest, holds = out / DRAINING;
     holds = holds < LEAST_HELD ? LEAST_HELD : holds < largest ? holds : largest;

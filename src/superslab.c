@@ -165,7 +165,7 @@ static bool superslab_is_large_and_dense(void) {
     size_t idle = superslabs.free_units + __atomic_load_n(&superslabs.waiting_units, __ATOMIC_RELAXED);
     size_t used = superslabs.mapped_units > idle ? superslabs.mapped_units - idle : 0;
     return superslabs.huge_pages && used * UNIT_SIZE >= HUGE_FROM &&
-           used >= superslabs.mapped_units / 8 * 7 &&
+           used >= superslabs.mapped_units / 4 * 3 &&
            __atomic_load_n(&superslabs.dense_units, __ATOMIC_RELAXED) >= used / 2;
 }
 
