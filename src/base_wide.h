@@ -49,28 +49,43 @@ BASE_WIDE static ALWAYS_INLINE uint64_t base_fold(__m256i words) {
     return (uint64_t)(_mm_cvtsi128_si64(half) | _mm_cvtsi128_si64(_mm_unpackhi_epi64(half, half)));
 }
 
-/* Of 4 to 32 addresses. Signed numbers are all that can be compared: offsets have their sign turned. The last four may
- * overlap with those before. */
+/* What base_gather works with: signs of offsets are turned, because only signed numbers can be compared. */
+struct base_lanes {
+    __m256i from, to, scale, bits, products;
+    uint32_t inside;
+};
+
+/* Four addresses, of which the first has the index `first`. */
+BASE_WIDE static ALWAYS_INLINE void base_gather_four(struct base_lanes *lanes, void *const *at,
+                                                     unsigned first) {
+    __m256i four = _mm256_loadu_si256((const __m256i *)(const void *)(at + first));
+    __m256i offset = _mm256_add_epi64(lanes->from, four), in = _mm256_cmpgt_epi64(lanes->to, offset);
+    __m256i product = _mm256_and_si256(_mm256_mul_epu32(offset, lanes->scale), in);
+    __m256i bit = _mm256_sllv_epi64(_mm256_set1_epi64x(1), _mm256_srli_epi64(product, 32));
+    lanes->products = _mm256_or_si256(lanes->products, product);
+    lanes->bits = _mm256_or_si256(lanes->bits, _mm256_and_si256(bit, in));
+    lanes->inside |= (uint32_t)_mm256_movemask_pd(_mm256_castsi256_pd(in)) << first;
+}
+
+/* Of 4 to 32 addresses. */
 BASE_WIDE static ALWAYS_INLINE struct base_gathered base_gather(const struct base_row *row, void *const *at,
                                                                 unsigned count) {
     const uint64_t sign = 1ULL << 63;
-    const __m256i from = _mm256_set1_epi64x((long long)(sign - row->start)),
-                  to = _mm256_set1_epi64x((long long)(row->span - sign)),
-                  scale = _mm256_set1_epi64x((long long)row->scale), one = _mm256_set1_epi64x(1);
-    __m256i bits = _mm256_setzero_si256(), products = bits;
-    uint32_t inside = 0;
-    for (unsigned i = 0; i < count; i += 4) {
-        unsigned first = i + 4 <= count ? i : count - 4;
-        __m256i four = _mm256_loadu_si256((const __m256i *)(const void *)(at + first));
-        __m256i offset = _mm256_add_epi64(from, four), in = _mm256_cmpgt_epi64(to, offset);
-        __m256i product = _mm256_and_si256(_mm256_mul_epu32(offset, scale), in);
-        __m256i bit = _mm256_sllv_epi64(one, _mm256_srli_epi64(product, 32));
-        products = _mm256_or_si256(products, product);
-        bits = _mm256_or_si256(bits, _mm256_and_si256(bit, in));
-        inside |= (uint32_t)_mm256_movemask_pd(_mm256_castsi256_pd(in)) << first;
-    }
+    struct base_lanes lanes = {
+        .from = _mm256_set1_epi64x((long long)(sign - row->start)),
+        .to = _mm256_set1_epi64x((long long)(row->span - sign)),
+        .scale = _mm256_set1_epi64x((long long)row->scale),
+        .bits = _mm256_setzero_si256(),
+        .products = _mm256_setzero_si256(),
+    };
+    unsigned first = 0;
+    for (; first + 4 <= count; first += 4)
+        base_gather_four(&lanes, at, first);
+    if (first < count)
+        base_gather_four(&lanes, at, count - 4); /* overlaps with those before, which changes nothing */
     const __m256i fraction = _mm256_set1_epi64x(UINT32_MAX - (1 << 20) + 1);
-    return (struct base_gathered){base_fold(bits), inside, !_mm256_testz_si256(products, fraction)};
+    return (struct base_gathered){base_fold(lanes.bits), lanes.inside,
+                                  !_mm256_testz_si256(lanes.products, fraction)};
 }
 
 #else

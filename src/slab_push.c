@@ -21,19 +21,22 @@ static NOINLINE unsigned slab_push_near(struct slab *slab, void *const *blocks, 
     return (unsigned)(block - blocks);
 }
 
-/* At most a batch. */
-static unsigned slab_push_batch(struct slab *slab, void *const *blocks, unsigned count) {
-    if (count < SLAB_MANY || ((uintptr_t)blocks[0] ^ (uintptr_t)blocks[count / 2]) >= UNIT_SIZE)
-        return slab_push_far(slab, blocks, count);
-    return slab_push_wide(slab, blocks, count) ? count : slab_push_near(slab, blocks, count);
+/* At most a batch, a block at a time. */
+static unsigned slab_push_narrow(struct slab *slab, void *const *blocks, unsigned count, bool near) {
+    return near ? slab_push_near(slab, blocks, count) : slab_push_far(slab, blocks, count);
 }
 
 unsigned slab_push_many(struct slab *slab, void *const *blocks, unsigned count) {
-    unsigned done = 0, now, took;
-    do {
+    bool wide = slab_can_push_wide(slab);
+    for (unsigned done = 0, now; done < count; done += now) {
         now = count - done < SLAB_BATCH ? count - done : SLAB_BATCH;
-        took = slab_push_batch(slab, blocks + done, now);
-        done += took;
-    } while (took == now && done < count);
-    return done;
+        void *const *batch = blocks + done;
+        bool near = now >= SLAB_MANY && ((uintptr_t)batch[0] ^ (uintptr_t)batch[now / 2]) < UNIT_SIZE;
+        if (wide && near && slab_push_wide(slab, batch, now))
+            continue;
+        unsigned took = slab_push_narrow(slab, batch, now, near);
+        if (took < now)
+            return done + took;
+    }
+    return count;
 }

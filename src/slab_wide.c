@@ -29,7 +29,7 @@ static bool slab_push_some(struct slab *slab, void *const *blocks, uint32_t whic
     return true;
 }
 
-BASE_WIDE static bool slab_push_four(struct slab *slab, void *const *blocks, unsigned count) {
+BASE_WIDE bool slab_push_wide(struct slab *slab, void *const *blocks, unsigned count) {
     struct slab_window window = slab_open_window(slab, blocks[count / 2]);
     uint64_t span = window.count * sizeclass_table[slab->class].size;
     struct base_row row = {window.near, span, (slab->inverse + UINT32_MAX) >> 32};
@@ -45,7 +45,6 @@ BASE_WIDE static bool slab_push_four(struct slab *slab, void *const *blocks, uns
     return true;
 }
 
-bool slab_push_wide(struct slab *slab, void *const *blocks, unsigned count) {
-    return has(wide) && base_is_wide() && sizeclass_table[slab->class].size <= BASE_WIDE_LARGEST &&
-           slab_push_four(slab, blocks, count);
+bool slab_can_push_wide(const struct slab *slab) {
+    return has(wide) && base_is_wide() && sizeclass_table[slab->class].size <= BASE_WIDE_LARGEST;
 }

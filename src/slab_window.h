@@ -49,8 +49,11 @@ static ALWAYS_INLINE void slab_close_window(struct slab *slab, const struct slab
         slab_add_bits(slab, word + 1, window->bits >> (64 - shift));
 }
 
-/* Puts back a batch of at least four blocks, four at a time, where the processor can. False, and nothing has changed: it
- * cannot, or not all of them lie in the slab and may be freed. */
+/* True where four blocks at a time can be put back. */
+bool slab_can_push_wide(const struct slab *slab);
+
+/* Puts back a batch that way, of at least four blocks. False, and nothing has changed: not all of them lie in the slab and may
+ * be freed. */
 bool slab_push_wide(struct slab *slab, void *const *blocks, unsigned count);
 
 #endif
