@@ -492,12 +492,23 @@ static NOINLINE struct large *large_take_fit(size_t bytes, size_t fit, size_t al
     return large;
 }
 
+/* The pages above `size` go home where memory that something else has touched is used again: the program may never touch
+ * them. docs/experiments/peak-rss.md */
+static void large_give_tail_home(const struct large *large, size_t size) {
+    size_t used = align_up(size, os_page_size());
+    if (large->extent - used >= large->extent / LARGE_TAIL_LEAST && limit_may_purge())
+        superslab_decommit(large->start + used, large->extent - used);
+}
+
 /* A run or a mapping of the kernel's, or a waiting block that nearly fits only with a cut. */
-static NOINLINE struct large *large_new_from_below(size_t bytes, size_t fit, size_t alignment, bool *zeroed) {
+static NOINLINE struct large *large_new_from_below(size_t size, size_t bytes, size_t fit, size_t alignment,
+                                                   bool *zeroed) {
     bool run = bytes <= RUN_LARGEST && alignment == UNIT_SIZE;
     struct large *large = run ? large_new_run(bytes, zeroed) : large_new_mapping(fit, alignment, zeroed);
     if (!large)
         return NULL;
+    if (run && !*zeroed)
+        large_give_tail_home(large, size);
     favour_take(&larges.lock);
     bool first = larges.live_peak == 0;
     large_enter(large, bytes);
@@ -521,7 +532,7 @@ FLATTEN void *large_new(size_t size, size_t alignment, bool *zeroed) {
     else
         large = large_take_fit(bytes, fit, alignment);
     if (UNLIKELY(!large))
-        large = large_new_from_below(bytes, fit, alignment, zeroed);
+        large = large_new_from_below(size, bytes, fit, alignment, zeroed);
     if (UNLIKELY(!large))
         return NULL;
     pagemap_set(large->start, 1, large->home ? PAGEMAP_RUN : PAGEMAP_MAPPING, large);

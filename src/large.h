@@ -32,7 +32,8 @@ enum {
     LARGE_MEASURE_MOST = 1024,
     LARGE_GIVE_UP = 32,
     LARGE_PEAK_SIXTEENTHS = 19, /* of what was once live: what live and waiting blocks may hold together */
-    LARGE_STRETCH = 8           /* times as long as it was may become what waits */
+    LARGE_STRETCH = 8,          /* times as long as it was may become what waits */
+    LARGE_TAIL_LEAST = 8 /* the part of a run that is worth a call to give home when it is not asked for */
 };
 
 /* A block of at least `size` bytes at a multiple of `alignment`; *zeroed says whether it reads as zero.

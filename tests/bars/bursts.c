@@ -7,7 +7,7 @@
  */
 #include "bars.h"
 
-enum { BLOCKS = 1000000, BLOCK = 64, BAR_PERCENT = 10, REACHED_LARGE_PERCENT = 35 };
+enum { BLOCKS = 1000000, BLOCK = 64, BAR_PERCENT = 10 };
 enum order { LAST_FIRST, FIRST_FIRST, RANDOM, ORDERS };
 
 static const char *const order_names[ORDERS] = {"last first", "first first", "random"};
@@ -41,8 +41,7 @@ static int measure(enum order order, size_t size) {
     long second = rss_kib() - base;
     printf("%-11s then blocks of %6zu: %ld KiB resident, %ld when freed, %ld with the others (%+ld %%)\n",
            order_names[order], size, first, between, second, (second - first) * 100 / first);
-    bar_at_most("per cent more", (second - first) * 100 / first, BAR_PERCENT,
-                size < 32768 ? BAR_PERCENT : REACHED_LARGE_PERCENT);
+    bar_at_most("per cent more", (second - first) * 100 / first, BAR_PERCENT, BAR_PERCENT);
     return bars_result();
 }
 

@@ -112,6 +112,29 @@ static void large_P1_runs_and_mappings(void **state) {
     assert_int_equal(large_mapped_bytes(), mapped);
 }
 
+/* Memory that something else has touched: what is not asked for goes home, where it is worth a call. */
+static void large_gives_the_tail_of_used_memory_home(void **state) {
+    (void)state;
+    static const struct {
+        size_t size, resident;
+    } asked[] = {{100000, 100 * KIB}, {2 * UNIT_SIZE - 8 * KIB, 2 * UNIT_SIZE}, {2 * UNIT_SIZE, 2 * UNIT_SIZE}};
+    for (size_t i = 0; i < ARRAY_LENGTH(asked); i++) {
+        struct superslab_run run = superslab_take(2);
+        assert_non_null(run.start);
+        memset(run.start, 0xa5, 2 * UNIT_SIZE);
+        superslab_give(run.home, run.start, 2);
+        bool zeroed;
+        unsigned char *block = large_new(asked[i].size, 16, &zeroed);
+        assert_ptr_equal(block, run.start); /* dirty units come first */
+        assert_false(zeroed);
+        assert_int_equal(pages_resident(block, 2 * UNIT_SIZE), asked[i].resident);
+        assert_int_equal(block[asked[i].size - 1], 0xa5);
+        delete_block(block);
+        large_purge(0);
+        superslab_purge(0, UINT_MAX);
+    }
+}
+
 static void large_alignments(void **state) {
     (void)state;
     for (size_t alignment = 16; alignment <= 64 * MIB; alignment *= 2) {
@@ -745,6 +768,7 @@ int main(void) {
     limit_configure(SIZE_MAX - 1, 0, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(large_P1_runs_and_mappings, setup),
+        cmocka_unit_test_setup(large_gives_the_tail_of_used_memory_home, setup),
         cmocka_unit_test_setup(large_alignments, setup),
         cmocka_unit_test_setup(large_sizes_that_no_system_has, setup),
         cmocka_unit_test_setup(large_P2_cache_is_bounded_in_bytes, setup),
