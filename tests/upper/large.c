@@ -117,7 +117,8 @@ static void large_gives_the_tail_of_used_memory_home(void **state) {
     (void)state;
     static const struct {
         size_t size, resident;
-    } asked[] = {{100000, 100 * KIB}, {2 * UNIT_SIZE - 8 * KIB, 2 * UNIT_SIZE}, {2 * UNIT_SIZE, 2 * UNIT_SIZE}};
+    } asked[] = {
+        {100000, 100 * KIB}, {2 * UNIT_SIZE - 8 * KIB, 2 * UNIT_SIZE}, {2 * UNIT_SIZE, 2 * UNIT_SIZE}};
     for (size_t i = 0; i < ARRAY_LENGTH(asked); i++) {
         struct superslab_run run = superslab_take(2);
         assert_non_null(run.start);
