@@ -390,10 +390,14 @@ static void heap_deepens_where_long_runs_go_through(void **state) {
     struct heap *heap = heap_take();
     const struct heap_class *small = &heap->class[6], *larger = &heap->class[sizeclass_of(DEEP_LARGEST + 1)];
     for (unsigned i = 0; i < LIVE; i++)
-        take_block(heap, 6);
-    assert_false(heap_is_deep(small));
+        take_block(heap, 6 + i % 2);
+    assert_false(heap_is_deep(small)); /* there is another class between */
     free_all_walking(heap);
     assert_true(heap_is_deep(small));
+    for (unsigned i = 0; i < LIVE; i++)
+        take_block(heap, 8);
+    assert_true(heap_is_deep(&heap->class[8]));
+    give_all(heap);
     for (unsigned i = 0; i < LIVE; i++)
         take_block(heap, sizeclass_of(DEEP_LARGEST + 1));
     free_all_walking(heap);
