@@ -236,8 +236,11 @@ static unsigned heap_gather_inside(struct heap *heap, unsigned class, void **end
     if (have > 0)
         return have;
     have = heap_gather_freed(heap, class, end, count);
-    if (have > 0)
+    if (have > 0) {
+        heap->refilled =
+            SIZECLASS_COUNT; /* no run of its own: what comes from elsewhere wants no deep magazine */
         return have;
+    }
     bool exhausted = !mine->carving || slab_fresh(mine->carving) == 0;
     if (exhausted && heap_adopt(heap, class))
         have = heap_gather_free(mine, end, count);
