@@ -166,8 +166,8 @@ static ALWAYS_INLINE unsigned slab_push_far(struct slab *slab, void *const *bloc
  * not or that may not be freed (*verdict then says why). Returns how many it took. */
 static ALWAYS_INLINE unsigned slab_push_run(struct slab *slab, void *const *blocks, unsigned count,
                                             enum slab_verdict *verdict) {
-    unsigned done =
-        count >= SLAB_MANY ? slab_push_many(slab, blocks, count) : slab_push_far(slab, blocks, count);
+    bool many = count >= SLAB_MANY && ((uintptr_t)blocks[0] ^ (uintptr_t)blocks[SLAB_MANY - 1]) < UNIT_SIZE;
+    unsigned done = many ? slab_push_many(slab, blocks, count) : slab_push_far(slab, blocks, count);
     slab_count_free(slab, done);
     size_t span = (size_t)slab->units << UNIT_SHIFT;
     *verdict = done < count && (uintptr_t)blocks[done] - (uintptr_t)slab->start < span
