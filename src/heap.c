@@ -375,7 +375,7 @@ void *heap_refill(struct heap *heap, unsigned class) {
 /* The slab of a block that stands in a magazine of `class`; NULL when the program freed the block twice, and its
  * slab is gone already. */
 static struct slab *heap_slab_of(const struct heap *heap, unsigned class, const void *block) {
-    return LIKELY(pagemap_tag(block) == (heap->tag | class)) ? pagemap_record(block) : NULL;
+    return pagemap_record_tagged(block, heap->tag | class);
 }
 
 /* Puts back the first of blocks[], and its neighbours in the array if they lie beside it. Returns how many were dealt

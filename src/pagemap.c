@@ -5,7 +5,6 @@
 #include "os.h"
 
 enum {
-    CHUNK_UNITS = 1 << PAGEMAP_CHUNK_SHIFT,
     LEAF_UNITS = 1 << PAGEMAP_LEAF_SHIFT,
     LEAVES = 1 << (PAGEMAP_ADDRESS_SHIFT - UNIT_SHIFT - PAGEMAP_LEAF_SHIFT)
 };
@@ -30,7 +29,7 @@ static struct {
 } pagemap = {.lock = LOCK_INITIAL(4)};
 
 /* Apart, because they start as zeros: they take no room in the file and no page until they are used. */
-SPARSE static void **pagemap_chunks[PAGEMAP_WINDOW_UNITS / CHUNK_UNITS];
+SPARSE void **pagemap_chunks[PAGEMAP_WINDOW_UNITS / PAGEMAP_CHUNK_UNITS];
 SPARSE static struct pagemap_leaf *pagemap_leaves[LEAVES];
 
 void pagemap_prepare(void) {
@@ -45,7 +44,7 @@ static struct pagemap_leaf *pagemap_leaf_of(size_t unit) {
 static void **pagemap_record_slot(size_t unit) {
     if (unit < PAGEMAP_WINDOW_UNITS) {
         void **chunk = __atomic_load_n(&pagemap_chunks[unit >> PAGEMAP_CHUNK_SHIFT], __ATOMIC_ACQUIRE);
-        return chunk ? &chunk[unit % CHUNK_UNITS] : NULL;
+        return chunk ? &chunk[unit % PAGEMAP_CHUNK_UNITS] : NULL;
     }
     struct pagemap_leaf *leaf = pagemap_leaf_of(unit);
     return leaf ? &leaf->record[unit % LEAF_UNITS] : NULL;
@@ -72,7 +71,7 @@ static bool pagemap_reserve_unit(size_t unit) {
     if (pagemap_record_slot(unit))
         return true;
     if (unit < PAGEMAP_WINDOW_UNITS) {
-        void **chunk = metadata_new(CHUNK_UNITS * sizeof(void *));
+        void **chunk = metadata_new(PAGEMAP_CHUNK_UNITS * sizeof(void *));
         if (chunk)
             __atomic_store_n(&pagemap_chunks[unit >> PAGEMAP_CHUNK_SHIFT], chunk, __ATOMIC_RELEASE);
         return chunk != NULL;
@@ -91,7 +90,7 @@ bool pagemap_reserve(const void *start, size_t units) {
     lock_take(&pagemap.lock);
     while (reserved && unit <= last) {
         reserved = pagemap_reserve_unit(unit);
-        size_t grain = unit < PAGEMAP_WINDOW_UNITS ? CHUNK_UNITS : LEAF_UNITS;
+        size_t grain = unit < PAGEMAP_WINDOW_UNITS ? PAGEMAP_CHUNK_UNITS : LEAF_UNITS;
         unit = (unit / grain + 1) * grain;
     }
     lock_release(&pagemap.lock);

@@ -59,6 +59,22 @@ uint32_t pagemap_tag(const void *address);
 /* The record of the unit of `address`, NULL if there is none. */
 void *pagemap_record(const void *address);
 
+/* Records in the window, by chunks of units; NULL: none in that chunk yet. */
+enum { PAGEMAP_CHUNK_UNITS = 1 << PAGEMAP_CHUNK_SHIFT };
+extern void **pagemap_chunks[PAGEMAP_WINDOW_UNITS / PAGEMAP_CHUNK_UNITS];
+
+/* The record of the unit of `address` if that has the tag, which is not PAGEMAP_NONE; else NULL. */
+static ALWAYS_INLINE void *pagemap_record_tagged(const void *address, uint32_t tag) {
+    size_t unit = pagemap_unit(address);
+    if (UNLIKELY(unit >= PAGEMAP_WINDOW_UNITS))
+        return pagemap_tag(address) == tag ? pagemap_record(address) : NULL;
+    if (UNLIKELY(pagemap_tag_in_window(unit) != tag))
+        return NULL;
+    void **chunk = __atomic_load_n(&pagemap_chunks[unit >> PAGEMAP_CHUNK_SHIFT], __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&chunk[unit % PAGEMAP_CHUNK_UNITS],
+                           __ATOMIC_ACQUIRE); /* both pair with pagemap_set */
+}
+
 /* Keeps the window from being made of huge pages. */
 void pagemap_prepare(void);
 

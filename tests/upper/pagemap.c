@@ -88,7 +88,7 @@ static void pagemap_P2_no_memory_is_said_by_reserve(void **state) {
     kernel.map.refuse = ALWAYS;
     assert_false(pagemap_reserve(leaf, 1)); /* longer than what metadata has left */
     while (pagemap_reserve(window, 1))
-        window += (size_t)CHUNK_UNITS * UNIT_SIZE;
+        window += (size_t)PAGEMAP_CHUNK_UNITS * UNIT_SIZE;
     assert_true((uintptr_t)window < HINT_END);
     assert_int_equal(pagemap_tag(leaf), PAGEMAP_NONE);
     assert_null(pagemap_record(leaf));
