@@ -237,8 +237,8 @@ static unsigned heap_gather_inside(struct heap *heap, unsigned class, void **end
         return have;
     have = heap_gather_freed(heap, class, end, count);
     if (have > 0) {
-        heap->refilled =
-            SIZECLASS_COUNT; /* no run of its own: what comes from elsewhere wants no deep magazine */
+        /* No run of the thread's own: what comes from elsewhere wants no deep magazine. */
+        heap->refilled = SIZECLASS_COUNT;
         return have;
     }
     bool exhausted = !mine->carving || slab_fresh(mine->carving) == 0;

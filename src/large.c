@@ -445,7 +445,15 @@ static struct large *large_new_mapping(size_t bytes, size_t alignment, bool *zer
     return large ? large : large_map(bytes, alignment, 0);
 }
 
-static struct large *large_new_run(size_t bytes, bool *zeroed) {
+/* The pages above `size` go home where a burst of small blocks has touched them all: the program may never touch
+ * them again. docs/experiments/peak-rss.md */
+static void large_give_tail_home(const struct large *large, size_t size) {
+    size_t used = align_up(size, os_page_size());
+    if (large->extent - used >= large->extent / LARGE_TAIL_LEAST && limit_may_purge())
+        superslab_decommit(large->start + used, large->extent - used);
+}
+
+static struct large *large_new_run(size_t size, size_t bytes, bool *zeroed) {
     unsigned units = (unsigned)(bytes >> UNIT_SHIFT);
     struct large *large = large_take_record();
     if (!large)
@@ -459,6 +467,8 @@ static struct large *large_new_run(size_t bytes, bool *zeroed) {
     large->home = run.home;
     large->extent = bytes;
     *zeroed = run.zeroed;
+    if (run.full)
+        large_give_tail_home(large, size);
     pagemap_set(run.start + UNIT_SIZE, units - 1, PAGEMAP_RUN_INSIDE, large);
     return large;
 }
@@ -492,23 +502,14 @@ static NOINLINE struct large *large_take_fit(size_t bytes, size_t fit, size_t al
     return large;
 }
 
-/* The pages above `size` go home where memory that something else has touched is used again: the program may never touch
- * them. docs/experiments/peak-rss.md */
-static void large_give_tail_home(const struct large *large, size_t size) {
-    size_t used = align_up(size, os_page_size());
-    if (large->extent - used >= large->extent / LARGE_TAIL_LEAST && limit_may_purge())
-        superslab_decommit(large->start + used, large->extent - used);
-}
-
 /* A run or a mapping of the kernel's, or a waiting block that nearly fits only with a cut. */
 static NOINLINE struct large *large_new_from_below(size_t size, size_t bytes, size_t fit, size_t alignment,
                                                    bool *zeroed) {
     bool run = bytes <= RUN_LARGEST && alignment == UNIT_SIZE;
-    struct large *large = run ? large_new_run(bytes, zeroed) : large_new_mapping(fit, alignment, zeroed);
+    struct large *large =
+        run ? large_new_run(size, bytes, zeroed) : large_new_mapping(fit, alignment, zeroed);
     if (!large)
         return NULL;
-    if (run && !*zeroed)
-        large_give_tail_home(large, size);
     favour_take(&larges.lock);
     bool first = larges.live_peak == 0;
     large_enter(large, bytes);

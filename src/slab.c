@@ -72,10 +72,11 @@ static bool slab_is_dense(const struct slab *slab) {
 
 void slab_delete(struct slab *slab) {
     ASSERT(P1, slab_is_empty(slab));
-    if (slab_is_dense(slab))
+    bool dense = slab_is_dense(slab);
+    if (dense)
         superslab_add_dense(-(size_t)slab->units);
     pagemap_set(slab->start, slab->units, PAGEMAP_NONE, NULL);
-    superslab_give(slab->home, slab->start, slab->units);
+    (dense ? superslab_give_full : superslab_give)(slab->home, slab->start, slab->units);
     slab_give_record(slab);
 }
 

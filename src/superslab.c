@@ -237,6 +237,7 @@ struct superslab_run superslab_take(unsigned units) {
         if (superslab_may_hold(home, superslab_mask(from, units))) {
             run.start = home->start + (size_t)from * UNIT_SIZE;
             run.home = home;
+            run.full = (home->full & home->dirty & superslab_mask(from, units)) != 0;
             run.zeroed = superslab_claim(home, superslab_mask(from, units));
         }
     }
@@ -257,11 +258,20 @@ static void superslab_return(struct superslab *home, uint64_t mask) {
     superslab_refile(home);
 }
 
-void superslab_give(struct superslab *home, void *start, unsigned units) {
+static void superslab_give_run(struct superslab *home, const void *start, unsigned units, bool full) {
     uint64_t mask = superslab_mask(superslab_unit_of(home, start), units);
     lock_take(&superslabs.lock);
     superslab_return(home, mask);
+    home->full = full ? home->full | mask : home->full & ~mask;
     lock_release(&superslabs.lock);
+}
+
+void superslab_give(struct superslab *home, void *start, unsigned units) {
+    superslab_give_run(home, start, units, false);
+}
+
+void superslab_give_full(struct superslab *home, void *start, unsigned units) {
+    superslab_give_run(home, start, units, true);
 }
 
 bool superslab_extend(struct superslab *home, void *start, unsigned units, unsigned more) {

@@ -30,6 +30,7 @@ enum {
 
 struct superslab {
     uint64_t free, dirty, stale; /* a bit a unit */
+    uint64_t full;               /* while dirty: all of its pages were touched; else it means nothing */
     uint64_t recent;             /* units that were given back since look `look` at what rests */
     unsigned char *start;        /* NULL: vacant, its address space went home */
     uint32_t number;             /* place in the table; lower is older */
@@ -43,6 +44,7 @@ struct superslab_run {
     unsigned char *start; /* NULL: no memory */
     struct superslab *home;
     bool zeroed; /* every byte reads as zero */
+    bool full;   /* pages of it may be in memory that no run before it had asked for: it was slabs */
 };
 
 /* Takes `units` (1..SUPERSLAB_RUN_LARGEST) neighbouring units. */
@@ -50,6 +52,9 @@ struct superslab_run superslab_take(unsigned units);
 
 /* Gives back a run, or its tail. */
 void superslab_give(struct superslab *home, void *start, unsigned units);
+
+/* The same for a run whose pages were all touched. */
+void superslab_give_full(struct superslab *home, void *start, unsigned units);
 
 /* The same for a run that holds no pages any more and reads as zero. */
 void superslab_give_empty(struct superslab *home, void *start, unsigned units);

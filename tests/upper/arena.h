@@ -62,12 +62,16 @@ struct superslab_run superslab_take(unsigned units) {
     while (!arena_is_free(from, units))
         assert_true(++from + units <= ARENA_UNITS);
     arena_mark(from, units, true);
-    return (struct superslab_run){arena.start + (size_t)from * UNIT_SIZE, &arena.home, true};
+    return (struct superslab_run){arena.start + (size_t)from * UNIT_SIZE, &arena.home, true, false};
 }
 
 void superslab_give(struct superslab *home, void *start, unsigned units) {
     assert_ptr_equal(home, &arena.home);
     arena_mark((unsigned)((size_t)((unsigned char *)start - arena.start) >> UNIT_SHIFT), units, false);
+}
+
+void superslab_give_full(struct superslab *home, void *start, unsigned units) {
+    superslab_give(home, start, units);
 }
 
 #endif

@@ -117,13 +117,16 @@ static void large_gives_the_tail_of_used_memory_home(void **state) {
     (void)state;
     static const struct {
         size_t size, resident;
-    } asked[] = {
-        {100000, 100 * KIB}, {2 * UNIT_SIZE - 8 * KIB, 2 * UNIT_SIZE}, {2 * UNIT_SIZE, 2 * UNIT_SIZE}};
+        bool full;
+    } asked[] = {{100000, 100 * KIB, true},
+                 {100000, 2 * UNIT_SIZE, false}, /* what a run has touched, a run may touch again */
+                 {2 * UNIT_SIZE - 8 * KIB, 2 * UNIT_SIZE, true},
+                 {2 * UNIT_SIZE, 2 * UNIT_SIZE, true}};
     for (size_t i = 0; i < ARRAY_LENGTH(asked); i++) {
         struct superslab_run run = superslab_take(2);
         assert_non_null(run.start);
         memset(run.start, 0xa5, 2 * UNIT_SIZE);
-        superslab_give(run.home, run.start, 2);
+        (asked[i].full ? superslab_give_full : superslab_give)(run.home, run.start, 2);
         bool zeroed;
         unsigned char *block = large_new(asked[i].size, 16, &zeroed);
         assert_ptr_equal(block, run.start); /* dirty units come first */

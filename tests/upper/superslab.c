@@ -393,9 +393,30 @@ static void superslab_purges_within_the_budget(void **state) {
     check_room();
 }
 
+static void superslab_knows_which_units_are_full(void **state) {
+    (void)state;
+    struct superslab_run run = superslab_take(4);
+    assert_false(run.full);
+    superslab_give_full(run.home, run.start, 4);
+    run = superslab_take(2);
+    assert_true(run.full);
+    struct superslab_run other = superslab_take(2);
+    assert_true(other.full);
+    superslab_give(run.home, run.start, 2);
+    superslab_give_full(other.home, other.start, 2);
+    run = superslab_take(2); /* the lowest: as it was given back last */
+    assert_false(run.full);
+    superslab_give(run.home, run.start, 2);
+    superslab_purge(0, ALWAYS);
+    run = superslab_take(4);
+    assert_false(run.full); /* nothing of it is in memory any more */
+    superslab_give(run.home, run.start, 4);
+}
+
 int main(void) {
     limit_configure(SIZE_MAX - 1, 0, 0); /* so that what is held is counted */
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(superslab_knows_which_units_are_full, setup),
         cmocka_unit_test_setup(superslab_growth_is_geometric, setup),
         cmocka_unit_test_setup(superslab_P1_P3_random_program, setup),
         cmocka_unit_test_setup(superslab_P2_P3_random_program_that_decommits_lazily, setup),
