@@ -372,40 +372,40 @@ void *heap_refill(struct heap *heap, unsigned class) {
     return first[have - 1];
 }
 
-/* The slab of a block that stands in a magazine of `class`; NULL when the program freed the block twice, and its
- * slab is gone already. */
-static struct slab *heap_slab_of(const struct heap *heap, unsigned class, const void *block) {
-    return pagemap_record_tagged(block, heap->tag | class);
+/* A block that may not be freed, and what there is of its slab. */
+static COLD void heap_refuse(const struct slab *slab, const void *block) {
+    bool inside = slab && slab_why_not(slab, block) == SLAB_INSIDE;
+    misuse_report(inside ? MISUSE_INSIDE : MISUSE_DOUBLE_FREE, block);
 }
 
 /* Puts back the first of blocks[], and its neighbours in the array if they lie beside it. Returns how many were dealt
- * with: at least one. */
-static ALWAYS_INLINE unsigned heap_flush_some(struct heap *heap, unsigned class, void *const *blocks,
-                                              unsigned count) {
-    struct heap_class *mine = &heap->class[class];
-    struct slab *slab = heap_slab_of(heap, class, *blocks);
-    enum slab_verdict verdict = SLAB_DOUBLE_FREE;
+ * with: at least one. Those that went back leave *out. */
+static ALWAYS_INLINE unsigned heap_flush_some(struct heap_class *mine, uint32_t tag, void *const *blocks,
+                                              unsigned count, uint32_t *out) {
+    struct slab *slab = pagemap_record_tagged(*blocks, tag);
     unsigned pushed = 0;
     if (LIKELY(slab != NULL)) {
         if (count > 1 && pagemap_unit(blocks[1]) == pagemap_unit(blocks[0]))
-            pushed = slab_push_run(slab, blocks, count, &verdict);
-        else if (LIKELY(slab_push_one(slab, *blocks)))
-            pushed = 1, verdict = SLAB_OK;
+            pushed = slab_push_run(slab, blocks, count);
         else
-            verdict = slab_why_not(slab, *blocks);
-        mine->out -= pushed;
-        heap_settle(mine, slab);
+            pushed = slab_push_one(slab, *blocks);
     }
-    if (LIKELY(verdict == SLAB_OK))
+    if (LIKELY(pushed > 0)) {
+        *out -= pushed;
+        heap_settle(mine, slab);
         return pushed;
-    misuse_report(verdict == SLAB_INSIDE ? MISUSE_INSIDE : MISUSE_DOUBLE_FREE, blocks[pushed]);
-    return pushed + 1;
+    }
+    heap_refuse(slab, *blocks);
+    return 1;
 }
 
 void heap_put_back(struct heap *heap, unsigned class, void *const *blocks, unsigned count) {
+    struct heap_class *mine = &heap->class[class];
+    uint32_t tag = heap->tag | class, out = mine->out;
     heap_count_work(heap);
     for (unsigned done = 0; done < count;)
-        done += heap_flush_some(heap, class, blocks + done, count - done);
+        done += heap_flush_some(mine, tag, blocks + done, count - done, &out);
+    mine->out = out;
 }
 
 /* The same, counted: by the heap's thread only. */

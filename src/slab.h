@@ -163,16 +163,11 @@ static ALWAYS_INLINE unsigned slab_push_far(struct slab *slab, void *const *bloc
 }
 
 /* Puts back the blocks at the head of blocks[], which has at least one, that lie in this slab, up to the first that does
- * not or that may not be freed (*verdict then says why). Returns how many it took. */
-static ALWAYS_INLINE unsigned slab_push_run(struct slab *slab, void *const *blocks, unsigned count,
-                                            enum slab_verdict *verdict) {
+ * not or that may not be freed. Returns how many it took: with 0 slab_why_not says why. */
+static ALWAYS_INLINE unsigned slab_push_run(struct slab *slab, void *const *blocks, unsigned count) {
     bool many = count >= SLAB_MANY && ((uintptr_t)blocks[0] ^ (uintptr_t)blocks[SLAB_MANY - 1]) < UNIT_SIZE;
     unsigned done = many ? slab_push_many(slab, blocks, count) : slab_push_far(slab, blocks, count);
     slab_count_free(slab, done);
-    size_t span = (size_t)slab->units << UNIT_SHIFT;
-    *verdict = done < count && (uintptr_t)blocks[done] - (uintptr_t)slab->start < span
-                   ? slab_why_not(slab, blocks[done])
-                   : SLAB_OK;
     return done;
 }
 

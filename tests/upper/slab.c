@@ -311,6 +311,15 @@ static void slab_pop_goes_on_in_the_next_word(void **state) {
     put_back(slab);
 }
 
+/* slab_push_run, and why it stopped at a block of the slab. */
+static unsigned push_run(struct slab *slab, void *const *blocks, unsigned count, enum slab_verdict *verdict) {
+    unsigned done = slab_push_run(slab, blocks, count);
+    bool inside =
+        done < count && (uintptr_t)blocks[done] - (uintptr_t)slab->start < (size_t)slab->units * UNIT_SIZE;
+    *verdict = inside ? slab_why_not(slab, blocks[done]) : SLAB_OK;
+    return done;
+}
+
 /* What slab_push_run should do, block by block: how many it takes, and why it stops. */
 static unsigned expected_run(const struct slab *slab, void *const *blocks, unsigned count,
                              enum slab_verdict *verdict) {
@@ -369,7 +378,7 @@ static void random_runs(unsigned class, uint64_t seed) {
             blocks[i] = random_address(&seed, slab, (first + i) % slab->blocks);
         enum slab_verdict expected, verdict;
         unsigned run = expected_run(slab, blocks, more, &expected);
-        unsigned before = slab->free, done = slab_push_run(slab, blocks, more, &verdict);
+        unsigned before = slab->free, done = push_run(slab, blocks, more, &verdict);
         assert_int_equal(done, run);
         assert_int_equal(verdict, expected);
         assert_int_equal(slab->free, before + run);
@@ -407,7 +416,7 @@ static void neighbours_in_runs(unsigned class, uint64_t seed) {
         if (count > 0) {
             enum slab_verdict expected, verdict;
             unsigned run = expected_run(slab, blocks, count, &expected), before = slab->free;
-            assert_int_equal(slab_push_run(slab, blocks, count, &verdict), run);
+            assert_int_equal(push_run(slab, blocks, count, &verdict), run);
             assert_int_equal(verdict, expected);
             assert_int_equal(slab->free, before + run);
             check_counts(slab);
@@ -441,21 +450,21 @@ static void slab_run_ends_say_why(void **state) {
     unsigned have = pop_ascending(slab, out, 20, true);
     assert_int_equal(have, 20);
     void *foreign[] = {out[0], out[1], slab->start - 64, out[2]};
-    assert_int_equal(slab_push_run(slab, foreign, 4, &verdict), 2);
+    assert_int_equal(push_run(slab, foreign, 4, &verdict), 2);
     assert_int_equal(verdict, SLAB_OK);
     void *inside[] = {out[2], (char *)out[3] + 16, out[4]};
-    assert_int_equal(slab_push_run(slab, inside, 3, &verdict), 1);
+    assert_int_equal(push_run(slab, inside, 3, &verdict), 1);
     assert_int_equal(verdict, SLAB_INSIDE);
     void *again[] = {out[3], out[4], out[0]};
-    assert_int_equal(slab_push_run(slab, again, 3, &verdict), 2);
+    assert_int_equal(push_run(slab, again, 3, &verdict), 2);
     assert_int_equal(verdict, SLAB_DOUBLE_FREE);
     void *twice[] = {out[5], out[5]};
-    assert_int_equal(slab_push_run(slab, twice, 2, &verdict), 1);
+    assert_int_equal(push_run(slab, twice, 2, &verdict), 1);
     assert_int_equal(verdict, SLAB_DOUBLE_FREE);
     void *untouched[] = {out[6], block_of(slab, 20)};
-    assert_int_equal(slab_push_run(slab, untouched, 2, &verdict), 1);
+    assert_int_equal(push_run(slab, untouched, 2, &verdict), 1);
     assert_int_equal(verdict, SLAB_INSIDE);
-    assert_int_equal(slab_push_run(slab, out + 7, 13, &verdict), 13);
+    assert_int_equal(push_run(slab, out + 7, 13, &verdict), 13);
     assert_int_equal(verdict, SLAB_OK);
     finish(slab);
 }
