@@ -1,8 +1,7 @@
 /* base_wide: which blocks of a window some addresses are, four addresses at a time.
  *
- * Owns nothing at run time. The one place that names vector instructions: AVX2, where the processor has it, so that a batch of
- * frees costs four instructions an address. A function that calls base_gather is BASE_WIDE, and called only while
- * base_is_wide() says so; before the constructors of the library have run it says no.
+ * Owns nothing at run time. The one place that names vector instructions: AVX2, so that a batch of frees costs four instructions
+ * an address. A function that calls base_gather is BASE_WIDE, and called only where the processor has them (os_has_avx2).
  *
  * P1  bits has the bit of every address at which a block of the window starts, and inside the bit of its index
  * P2  misfit says that an address in the window is no block's start; bits are worthless then
@@ -38,10 +37,6 @@ struct base_gathered {
 #include <immintrin.h>
 
 #define BASE_WIDE __attribute__((target("avx2")))
-
-static ALWAYS_INLINE bool base_is_wide(void) {
-    return __builtin_cpu_supports("avx2");
-}
 
 /* The four words of a vector in one. */
 BASE_WIDE static ALWAYS_INLINE uint64_t base_fold(__m256i words) {
@@ -91,10 +86,6 @@ BASE_WIDE static ALWAYS_INLINE struct base_gathered base_gather(const struct bas
 #else
 
 #define BASE_WIDE
-
-static ALWAYS_INLINE bool base_is_wide(void) {
-    return false;
-}
 
 static ALWAYS_INLINE struct base_gathered base_gather(const struct base_row *row, void *const *at,
                                                       unsigned count) {

@@ -32,7 +32,6 @@ enum {
 /* The one word of a magazine that does not exist: empty for a pop, full for a push. */
 static void *const heap_nothing[ARRAY_WORDS] ALIGNED(256) = {NULL};
 #define NOTHING ((unsigned char *)&heap_nothing[ARRAY_WORDS - 1])
-#define NOTHING_END ((void **)(uintptr_t)&heap_nothing[ARRAY_WORDS])
 #define NOTHING_8 NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING
 
 SECTION(".data.rel.ro.heap_none")
@@ -662,10 +661,8 @@ static struct heap *heap_new(void) {
         return NULL;
     __atomic_store_n(&heaps.count, heaps.count + 1, __ATOMIC_RELAXED); /* read by heap_in_use */
     heap->tag = heaps.count << 8;
-    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
+    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
         heap->top[class] = NOTHING;
-        heap->class[class].end = NOTHING_END;
-    }
     heap->next = heaps.all;
     __atomic_store_n(&heaps.all, heap, __ATOMIC_RELEASE); /* pairs with heap_after */
     return heap;

@@ -133,7 +133,7 @@ void heap_push_full(struct heap *heap, unsigned class, void *block);
  * heap_push_full comes next. */
 static ALWAYS_INLINE bool heap_push_on(struct heap *heap, unsigned class, void *block) {
     void **top = (void **)heap->top[class] + 1;
-    if (UNLIKELY(top == heap->class[class].end))
+    if (UNLIKELY(top >= heap->class[class].end)) /* or NULL: the class has no array */
         return false;
     *top = block;
     heap->top[class] = (unsigned char *)top;

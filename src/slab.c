@@ -1,15 +1,27 @@
-#include "slab.h"
+#include "slab_window.h"
 
 #include "lock.h"
 #include "metadata.h"
+#include "os.h"
 
 /* Unused records, by how many lines of 64 bytes they have. */
 enum { RECORD_LINES = (int)(sizeof(struct slab) + 2 * 64 * sizeof(uint64_t)) / CACHE_LINE + 1 };
 
 static struct {
     struct lock lock;
+    uint8_t wide; /* relaxed: every thread that asks finds the same */
     struct slab *unused[RECORD_LINES];
 } slabs = {.lock = LOCK_INITIAL(6)};
+
+bool slab_is_wide(void) {
+    enum { UNKNOWN, NO, YES };
+    uint8_t wide = __atomic_load_n(&slabs.wide, __ATOMIC_RELAXED);
+    if (UNLIKELY(wide == UNKNOWN)) {
+        wide = os_has_avx2() ? YES : NO;
+        __atomic_store_n(&slabs.wide, wide, __ATOMIC_RELAXED);
+    }
+    return wide == YES;
+}
 
 static unsigned slab_record_lines(unsigned class) {
     unsigned words = sizeclass_table[class].words,

@@ -46,5 +46,5 @@ BASE_WIDE bool slab_push_wide(struct slab *slab, void *const *blocks, unsigned c
 }
 
 bool slab_can_push_wide(const struct slab *slab) {
-    return has(wide) && base_is_wide() && sizeclass_table[slab->class].size <= BASE_WIDE_LARGEST;
+    return has(wide) && slab_is_wide() && sizeclass_table[slab->class].size <= BASE_WIDE_LARGEST;
 }

@@ -49,6 +49,9 @@ static ALWAYS_INLINE void slab_close_window(struct slab *slab, const struct slab
         slab_add_bits(slab, word + 1, window->bits >> (64 - shift));
 }
 
+/* True where the processor has the vectors for it. */
+bool slab_is_wide(void);
+
 /* True where four blocks at a time can be put back. */
 bool slab_can_push_wide(const struct slab *slab);
 
