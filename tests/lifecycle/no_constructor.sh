@@ -1,0 +1,18 @@
+# Nothing of the library runs before its first call: it has no constructors but those that the compiler gives to an empty
+# library. One of the compiler's own library, which asks the processor what it can, once cost each process two page faults.
+
+set -eu
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+constructors() {
+    readelf -d "$1" | awk '/\((PRE)?INIT_ARRAYSZ\)/ { bytes += $3 } END { print bytes + 0 }'
+}
+
+"${CC:-cc}" -shared -x c -o "$work/empty.so" /dev/null
+empty=$(constructors "$work/empty.so")
+ours=$(constructors "$TESTED_LIB")
+if [ "$ours" != "$empty" ]; then
+    echo "the constructors of the library take $ours bytes, those of an empty one $empty"
+    exit 1
+fi
