@@ -388,7 +388,8 @@ static void random_runs(unsigned class, uint64_t seed) {
     put_back(slab);
 }
 
-/* Blocks that are out, neighbours of one of them in any order; one list in four has a block that is free, too. */
+/* Blocks that are out, neighbours of one of them in any order; one list in four has a block that is free, too, one in eight an
+ * address inside of a block. */
 static unsigned neighbours_out(uint64_t *seed, const struct slab *slab, void **blocks, unsigned most) {
     unsigned middle = random_below(seed, slab->carved), from = middle < 40 ? 0 : middle - 40, have = 0;
     for (unsigned number = from; number < slab->carved && number < from + 80 && have < most; number++)
@@ -400,8 +401,11 @@ static unsigned neighbours_out(uint64_t *seed, const struct slab *slab, void **b
         blocks[i - 1] = blocks[other];
         blocks[other] = block;
     }
-    if (have > 0 && random_below(seed, 4) == 0)
-        blocks[random_below(seed, have)] = block_of(slab, from + random_below(seed, 80) % slab->carved);
+    unsigned wrong = random_below(seed, 8), which = have > 0 ? random_below(seed, have) : 0;
+    if (have > 0 && wrong < 2)
+        blocks[which] = block_of(slab, from + random_below(seed, 80) % slab->carved);
+    if (have > 0 && wrong == 2)
+        blocks[which] = (unsigned char *)blocks[which] + 8 * (1 + random_below(seed, 2));
     return have;
 }
 
