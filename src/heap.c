@@ -329,7 +329,7 @@ static unsigned heap_take_up(struct heap *heap, unsigned class, void **first) {
 /* How many blocks to ask the slabs for. More than 31 only while one class is refilled again and again: deep magazines of many
  * classes at once do not fit into the first-level cache. */
 static unsigned heap_wanted(const struct heap_class *mine, bool again) {
-    unsigned most = again || mine->largest < ARRAY_WORDS ? mine->largest : ARRAY_WORDS - 1;
+    unsigned most = again || !heap_is_deep(mine) ? mine->largest : ARRAY_WORDS - 1;
     unsigned want = mine->refill ? mine->refill : heaps.prewarm ? heaps.prewarm : 1;
     return want < most ? want : most;
 }
@@ -384,7 +384,7 @@ static ALWAYS_INLINE unsigned heap_flush_some(struct heap_class *mine, uint32_t 
     struct slab *slab = pagemap_record_tagged(*blocks, tag);
     unsigned pushed = 0;
     if (LIKELY(slab != NULL)) {
-        if (count > 1 && pagemap_unit(blocks[1]) == pagemap_unit(blocks[0]))
+        if (count > 1 && pagemap_same_unit(blocks[0], blocks[1]))
             pushed = slab_push_run(slab, blocks, count);
         else
             pushed = slab_push_one(slab, *blocks);
@@ -531,49 +531,49 @@ static bool heap_has_spare(struct heap_class *mine) {
     return mine->spare != NULL;
 }
 
-/* Flushes the whole magazine: the program frees on and on. */
-static void heap_make_room_all(struct heap *heap, unsigned class, bool sweeps) {
-    unsigned fulls = heap->fulls + heap_words(&heap->class[class]) / ARRAY_WORDS;
-    heap->fulls = (uint8_t)(fulls < BULK + SWEEP_EVERY ? fulls : BULK);
-    heap_flush_burst(heap, class);
-    if (sweeps && heap->fulls == BULK)
-        heap_sweep(heap);
-}
-
-/* Makes room in a full magazine: its older half goes to the spare, or nearly all of it is put by. */
-static void heap_make_room(struct heap *heap, unsigned class) {
+/* Makes room in a full magazine by what is kept at hand: its older half goes to the spare, or nearly all of it is put by.
+ * False: there is no room. */
+static bool heap_keep(struct heap *heap, unsigned class, bool bursts) {
     struct heap_class *mine = &heap->class[class];
     unsigned half = heap_half(class);
-    bool sweeps = heap->fulls >= BULK, bursts = sweeps || mine->sentinel != heap_sentinel(mine);
     bool again = !bursts && mine->fulls > 0, spare_full = mine->spare_count > half;
     mine->refill = (uint8_t)half;
     /* The spare first, which is older: what was freed last comes back first, and blocks that were never touched stay
      * at the bottom. */
     bool put = !bursts && mine->spare_count > 0 && (again || spare_full) && heap_put_spare_by(heap, class);
     if (again && mine->spare_count == 0 && heap_put_by(heap, class))
-        return;
+        return true;
     if (spare_full && !put)
         heap_flush_spare(heap, class);
-    if (bursts || mine->fulls >= BURST || !heap_has_spare(mine)) {
-        heap_make_room_all(heap, class, sweeps);
-        return;
-    }
+    if (bursts || mine->fulls >= BURST || !heap_has_spare(mine))
+        return false;
     mine->fulls++;
     heap_move_oldest(heap, class, &mine->spare->blocks[mine->spare_count], half);
     mine->spare_count = (uint8_t)(mine->spare_count + half);
+    return true;
 }
 
-/* The same for a deep one, which needs no spare: some of it is put by, or all of it goes. */
-static void heap_make_room_deep(struct heap *heap, unsigned class) {
+/* The same for a deep one, which needs no spare. */
+static bool heap_keep_deep(struct heap *heap, unsigned class, bool bursts) {
+    heap->class[class].refill = DEEP_WORDS / 2;
+    heap_flush_spare(heap, class);
+    return !bursts && heap_put_by(heap, class);
+}
+
+/* Makes room in a full magazine: some of it is kept, or, when the program frees on and on, all of it goes to the slabs. */
+static void heap_make_room(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
     bool sweeps = heap->fulls >= BULK, bursts = sweeps || mine->sentinel != heap_sentinel(mine);
-    mine->refill = DEEP_WORDS / 2;
-    heap_flush_spare(heap, class);
-    if (bursts || !heap_put_by(heap, class))
-        heap_make_room_all(heap, class, sweeps);
+    if (heap_is_deep(mine) ? heap_keep_deep(heap, class, bursts) : heap_keep(heap, class, bursts))
+        return;
+    unsigned fulls = heap->fulls + heap_words(mine) / ARRAY_WORDS;
+    heap->fulls = (uint8_t)(fulls < BULK + SWEEP_EVERY ? fulls : BULK);
+    heap_flush_burst(heap, class);
+    if (sweeps && heap->fulls == BULK)
+        heap_sweep(heap);
 }
 
-void heap_push_full(struct heap *heap, unsigned class, void *block) {
+void heap_push(struct heap *heap, unsigned class, void *block) {
     struct heap_class *mine = &heap->class[class];
     if (UNLIKELY(!mine->array && !heap_make_magazines(heap, class))) {
         heap_flush(heap, class, &block, 1);
@@ -581,10 +581,7 @@ void heap_push_full(struct heap *heap, unsigned class, void *block) {
     }
     if (heap_push_on(heap, class, block))
         return;
-    if (heap_is_deep(mine))
-        heap_make_room_deep(heap, class);
-    else
-        heap_make_room(heap, class);
+    heap_make_room(heap, class);
     heap->top[class] += sizeof(void *);
     *(void **)heap->top[class] = block;
 }

@@ -126,11 +126,11 @@ void heap_retire(struct heap *heap);
 /* A block of `class` when its magazine is empty. NULL: no memory. */
 void *heap_refill(struct heap *heap, unsigned class);
 
-/* Takes a block of the heap's own slabs when its magazine is full. */
-void heap_push_full(struct heap *heap, unsigned class, void *block);
+/* Takes a block of the heap's own slabs; makes room in the magazine for it if that is full. */
+void heap_push(struct heap *heap, unsigned class, void *block);
 
 /* The same when the top's low byte wraps, which in a deep magazine it does at the end of each 256 bytes. False: it is full,
- * heap_push_full comes next. */
+ * or there is none; heap_push comes next. */
 static ALWAYS_INLINE bool heap_push_on(struct heap *heap, unsigned class, void *block) {
     void **top = (void **)heap->top[class] + 1;
     if (UNLIKELY(top >= heap->class[class].end)) /* or NULL: the class has no array */

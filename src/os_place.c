@@ -5,6 +5,10 @@
 
 #include <string.h>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #define OS_CGROUPS "/sys/fs/cgroup"
 
 enum { OS_PATH_BYTES = 1024, OS_ROOT_BYTES = sizeof OS_CGROUPS - 1 };
@@ -112,8 +116,6 @@ bool os_huge_unasked(void) {
 }
 
 #if defined(__x86_64__)
-#include <cpuid.h>
-
 /* Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, 14.3 and 14.7.1: the processor has it, and the
  * kernel saves the registers. */
 bool os_has_avx2(void) {

@@ -47,6 +47,10 @@ static ALWAYS_INLINE size_t pagemap_unit(const void *address) {
     return (uintptr_t)address >> UNIT_SHIFT;
 }
 
+static ALWAYS_INLINE bool pagemap_same_unit(const void *address, const void *other) {
+    return ((uintptr_t)address ^ (uintptr_t)other) < UNIT_SIZE;
+}
+
 /* The tag of an address in the window: relaxed, because a thread may only hold a block whose tag was
  * published to it together with the block. */
 static ALWAYS_INLINE uint32_t pagemap_tag_in_window(size_t unit) {
@@ -70,9 +74,9 @@ static ALWAYS_INLINE void *pagemap_record_tagged(const void *address, uint32_t t
         return pagemap_tag(address) == tag ? pagemap_record(address) : NULL;
     if (UNLIKELY(pagemap_tag_in_window(unit) != tag))
         return NULL;
+    /* Acquire, both: pair with pagemap_reserve and pagemap_set. */
     void **chunk = __atomic_load_n(&pagemap_chunks[unit >> PAGEMAP_CHUNK_SHIFT], __ATOMIC_ACQUIRE);
-    return __atomic_load_n(&chunk[unit % PAGEMAP_CHUNK_UNITS],
-                           __ATOMIC_ACQUIRE); /* both pair with pagemap_set */
+    return __atomic_load_n(&chunk[unit % PAGEMAP_CHUNK_UNITS], __ATOMIC_ACQUIRE);
 }
 
 /* Keeps the window from being made of huge pages. */

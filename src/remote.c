@@ -181,7 +181,7 @@ static ALWAYS_INLINE unsigned remote_pack(struct parcels *parcels, void *const *
         return 0;
     uint64_t bits = parcel->bits;
     unsigned done = bits_set(&bits, at.number) ? 0 : 1;
-    if (done == 1 && count > 1 && pagemap_unit(blocks[1]) == pagemap_unit(blocks[0]))
+    if (done == 1 && count > 1 && pagemap_same_unit(blocks[0], blocks[1]))
         done += remote_pack_neighbours(&at, word * 64, &bits, blocks + 1, count - 1);
     parcel->bits = bits;
     return done;

@@ -131,8 +131,6 @@ static ALWAYS_INLINE bool slab_set_free(struct slab *slab, uint64_t offset, uint
     return true;
 }
 
-enum { SLAB_MANY = 16 }; /* blocks, from which on a window pays: for fewer it costs more than it saves */
-
 static ALWAYS_INLINE void slab_count_free(struct slab *slab, unsigned blocks) {
     slab->free = (uint16_t)(slab->free + blocks);
     slab->changes++;
@@ -147,6 +145,8 @@ static ALWAYS_INLINE bool slab_push_one(struct slab *slab, const void *block) {
     slab_count_free(slab, 1);
     return true;
 }
+
+enum { SLAB_MANY = 16 }; /* blocks, from which on a window pays: for fewer it costs more than it saves */
 
 /* The head of blocks[] as far as it lies in this slab and may be freed: how many blocks it took. Many, of which most lie near
  * each other; or who knows where. */
@@ -165,7 +165,7 @@ static ALWAYS_INLINE unsigned slab_push_far(struct slab *slab, void *const *bloc
 /* Puts back the blocks at the head of blocks[], which has at least one, that lie in this slab, up to the first that does
  * not or that may not be freed. Returns how many it took: with 0 slab_why_not says why. */
 static ALWAYS_INLINE unsigned slab_push_run(struct slab *slab, void *const *blocks, unsigned count) {
-    bool many = count >= SLAB_MANY && ((uintptr_t)blocks[0] ^ (uintptr_t)blocks[SLAB_MANY - 1]) < UNIT_SIZE;
+    bool many = count >= SLAB_MANY && pagemap_same_unit(blocks[0], blocks[SLAB_MANY - 1]);
     unsigned done = many ? slab_push_many(slab, blocks, count) : slab_push_far(slab, blocks, count);
     slab_count_free(slab, done);
     return done;

@@ -21,25 +21,16 @@ static NOINLINE unsigned slab_push_near(struct slab *slab, void *const *blocks, 
     return (unsigned)(block - blocks);
 }
 
-/* At most a batch, a block at a time. */
-static unsigned slab_push_narrow(struct slab *slab, void *const *blocks, unsigned count, bool near) {
-    return near ? slab_push_near(slab, blocks, count) : slab_push_far(slab, blocks, count);
-}
-
-static bool slab_same_unit(const void *block, const void *other) {
-    return ((uintptr_t)block ^ (uintptr_t)other) < UNIT_SIZE;
-}
-
 unsigned slab_push_many(struct slab *slab, void *const *blocks, unsigned count) {
     bool wide = slab_can_push_wide(slab);
     for (unsigned done = 0, now; done < count; done += now) {
         now = count - done < SLAB_BATCH ? count - done : SLAB_BATCH;
         void *const *batch = blocks + done;
-        bool near = now >= SLAB_MANY && slab_same_unit(batch[0], batch[now / 2]);
-        bool all = near && slab_same_unit(batch[0], batch[now - 1]); /* or hardly */
+        bool near = now >= SLAB_MANY && pagemap_same_unit(batch[0], batch[now / 2]);
+        bool all = near && pagemap_same_unit(batch[0], batch[now - 1]); /* or hardly */
         if (wide && all && slab_push_wide(slab, batch, now))
             continue;
-        unsigned took = slab_push_narrow(slab, batch, now, near);
+        unsigned took = near ? slab_push_near(slab, batch, now) : slab_push_far(slab, batch, now);
         if (took < now)
             return done + took;
     }

@@ -7,8 +7,7 @@ _Static_assert(SLAB_BATCH <= 32 && SLAB_MANY >= 4, "what base_gather takes");
 
 /* Undoes slab_set_free, but for the summary. */
 static void slab_take_back(struct slab *slab, const void *block) {
-    uint64_t number;
-    sizeclass_divide((uintptr_t)block - (uintptr_t)slab->start, slab->inverse, &number);
+    uint32_t number = slab_block_number(slab, block);
     uint64_t bits = slab->bits[number / 64] & ~(1ULL << number % 64);
     __atomic_store_n(&slab->bits[number / 64], bits, __ATOMIC_RELAXED); /* as in slab_set_free */
 }

@@ -4,7 +4,7 @@
  * docs/experiments/flush-by-runs.md
  *
  * P1  a window has a bit for every block that was handed out, and no other
- * P2  nothing of the slab has changed until the window is closed
+ * P2  the window's own blocks change nothing of the slab until it is closed
  *
  * Called by the room slab alone, for its own slabs.
  */

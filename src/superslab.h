@@ -44,7 +44,7 @@ struct superslab_run {
     unsigned char *start; /* NULL: no memory */
     struct superslab *home;
     bool zeroed; /* every byte reads as zero */
-    bool full;   /* pages of it may be in memory that no run before it had asked for: it was slabs */
+    bool full;   /* some of its units were given back as full, and are in memory still */
 };
 
 /* Takes `units` (1..SUPERSLAB_RUN_LARGEST) neighbouring units. */

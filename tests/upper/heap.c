@@ -157,7 +157,7 @@ static void give_raw(struct heap *heap, unsigned class, void *block) {
     if ((pagemap_tag(block) ^ heap->tag) != class) {
         assert_int_equal(remote_free(pagemap_record(block), block), SLAB_OK);
     } else if (base_step_full(&top)) {
-        heap_push_full(heap, class, block);
+        heap_push(heap, class, block);
     } else {
         *(void **)top = block;
         heap->top[class] = top;

@@ -68,7 +68,7 @@ static void *take(struct heap *heap) {
 static void give(struct heap *heap, void *block) {
     unsigned char *top = heap->top[CLASS];
     if (base_step_full(&top)) {
-        heap_push_full(heap, CLASS, block);
+        heap_push(heap, CLASS, block);
     } else {
         *(void **)top = block;
         heap->top[CLASS] = top;
