@@ -291,8 +291,16 @@ static bool heap_is_deep(const struct heap_class *mine) {
     return mine->largest == DEEP_WORDS - 1;
 }
 
-static bool heap_may_deepen(const struct heap_class *mine, unsigned class) {
-    return mine->out >= DEEP_FROM && !heap_is_deep(mine) && sizeclass_table[class].size <= DEEP_LARGEST;
+static bool heap_may_deepen(const struct heap_class *mine, unsigned class, uint32_t out) {
+    return out >= DEEP_FROM && !heap_is_deep(mine) && sizeclass_table[class].size <= DEEP_LARGEST;
+}
+
+/* Blocks of the class that are out: a visitor counts, too. */
+static uint32_t heap_out(struct heap *heap, unsigned class) {
+    visit_enter(&heap->visit);
+    uint32_t out = heap->class[class].out;
+    visit_leave(&heap->visit);
+    return out;
 }
 
 /* The magazine is empty. What was its array will be a pack. docs/experiments/deep-magazines.md */
@@ -343,7 +351,7 @@ void *heap_refill(struct heap *heap, unsigned class) {
     }
     ASSERT(P1, mine->array[mine->sentinel] == NULL);
     bool again = heap->refilled == class;
-    if (again && mine->refill == ARRAY_WORDS - 1 && heap_may_deepen(mine, class))
+    if (again && mine->refill == ARRAY_WORDS - 1 && heap_may_deepen(mine, class, heap_out(heap, class)))
         heap_deepen(heap, class);
     unsigned sentinel = heap_sentinel(mine), have;
     void **first = &mine->array[sentinel + 1];
@@ -436,7 +444,7 @@ static void heap_flush_burst(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
     void **top = (void **)heap->top[class], **first = &mine->array[mine->sentinel + 1];
     unsigned out = heap_flush(heap, class, first, (unsigned)(top + 1 - first));
-    if (heap_may_deepen(mine, class))
+    if (heap_may_deepen(mine, class, out))
         heap_deepen(heap, class);
     unsigned largest = mine->largest, holds = out / DRAINING;
     holds = holds < LEAST_HELD ? LEAST_HELD : holds < largest ? holds : largest;
