@@ -86,7 +86,8 @@ static int worker(void) {
     BAR(end.resident_kib <= half.resident_kib + LATE_GROWTH_KIB,
         "in the second half it grew from %ld to %ld KiB", half.resident_kib, end.resident_kib);
     BAR(end.heap.metadata_bytes <= early.heap.metadata_bytes + (RECORDS_KIB << 10), "the records grew");
-    BAR(end.heap.mapped_bytes <= early.heap.mapped_bytes / 2 * 3, "the heap's address space grew by more than a step");
+    BAR(end.heap.mapped_bytes <= early.heap.mapped_bytes / 2 * 3,
+        "the heap's address space grew by more than a step");
     return bars_result();
 }
 
