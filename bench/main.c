@@ -69,6 +69,8 @@ static double epochs_run(struct crew *crew, uint64_t *all) {
     uint64_t length = settings->epoch_iterations ? settings->epoch_iterations : settings->iterations;
     uint64_t done = 0;
     double total = 0;
+    if (settings->epoch_iterations)
+        report_ready(settings);
     for (uint64_t epoch = 0; done < settings->iterations && gate_passed(settings); epoch++) {
         uint64_t left = settings->iterations - done;
         uint64_t steps = left < length ? left : length;

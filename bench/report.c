@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { LONGEST_LINE = 256 };
+
 double report_seconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -22,7 +24,7 @@ double report_seconds(void) {
 }
 
 __attribute__((format(printf, 2, 3))) static void line_write(int fd, const char *format, ...) {
-    char line[256];
+    char line[LONGEST_LINE];
     va_list arguments;
     va_start(arguments, format);
     int length = vsnprintf(line, sizeof line, format, arguments);
@@ -65,11 +67,23 @@ void report_throughput(const struct settings *settings, uint64_t iterations, dou
                settings->working_set, seconds);
 }
 
+static void epoch_format(char line[LONGEST_LINE], const struct settings *settings, uint64_t epoch,
+                         uint64_t iterations, double seconds) {
+    snprintf(line, LONGEST_LINE,
+             "[EPOCH] %llu Throughput = %.0f ops/s [iter=%llu ws=%zu] time=%.3fs rss_kb=%lu\n",
+             (unsigned long long)epoch, operations_per_second(iterations, seconds),
+             (unsigned long long)iterations, settings->working_set, seconds, rss_kb_now());
+}
+
+void report_ready(const struct settings *settings) {
+    char line[LONGEST_LINE];
+    epoch_format(line, settings, 0, settings->epoch_iterations, 1);
+}
+
 void report_epoch(const struct settings *settings, uint64_t epoch, uint64_t iterations, double seconds) {
-    line_write(STDOUT_FILENO,
-               "[EPOCH] %llu Throughput = %.0f ops/s [iter=%llu ws=%zu] time=%.3fs rss_kb=%lu\n",
-               (unsigned long long)epoch, operations_per_second(iterations, seconds),
-               (unsigned long long)iterations, settings->working_set, seconds, rss_kb_now());
+    char line[LONGEST_LINE];
+    epoch_format(line, settings, epoch, iterations, seconds);
+    line_write(STDOUT_FILENO, "%s", line);
 }
 
 void report_peak(void) {

@@ -35,6 +35,11 @@ class Lines(unittest.TestCase):
         self.assertTrue(all(int(epoch.group(6)) > 0 for epoch in epochs), done.stdout)
         self.assertIn("[iter=25000 ws=300]", lines[-1])
 
+    def test_writing_the_first_line_is_not_read_as_growth(self):
+        done = run([DRIVER, 40000, 1], HAKMEM_BENCH_EPOCH_ITERS=20000)
+        first, second = (int(rss_kb) for rss_kb in re.findall(r"rss_kb=(\d+)", done.stdout))
+        self.assertLess(second - first, 64, done.stdout)
+
     def test_a_gated_run_takes_a_byte_for_each_epoch_and_ends_with_its_input(self):
         environment = {"PATH": os.environ["PATH"], "BENCH_GATE": "1", "HAKMEM_BENCH_EPOCH_ITERS": "1000"}
         command = [DRIVER, "90000", "50"]
