@@ -314,10 +314,18 @@ static COLD void heap_deepen(struct heap *heap, unsigned class) {
     visit_leave(&heap->visit);
 }
 
-/* Half a magazine, which is what moves between the array and the spare: whichever way the program goes on, it
- * takes that many more calls before anything moves again. */
+/* Half a magazine: whichever way the program goes on, that many calls pass before it is empty or full. */
 static unsigned heap_half(unsigned class) {
     return sizeclass_table[class].magazine / 2u;
+}
+
+/* How many blocks move between the array and the spare: half a magazine, or a quarter when the last ones moved the other way.
+ * How many blocks of a class a program has wanders about a mean: half a magazine at the one edge, far from it, would bring it
+ * to the other edge as soon as it is back. docs/experiments/half-magazines.md */
+static unsigned heap_moves(struct heap_class *mine, unsigned class, bool fills) {
+    unsigned half = heap_half(class), some = mine->filled == fills ? half : (half + 1) / 2;
+    mine->filled = fills;
+    return some;
 }
 
 /* Takes a pack that was put by. Returns how many blocks: none when a visitor was faster. */
@@ -360,8 +368,8 @@ void *heap_refill(struct heap *heap, unsigned class) {
     mine->sentinel = (uint8_t)sentinel;
     mine->array[sentinel] = NULL;
     if (mine->spare_count) {
-        unsigned half = heap_half(class);
-        have = mine->spare_count < half ? mine->spare_count : half;
+        unsigned some = heap_moves(mine, class, true);
+        have = mine->spare_count < some ? mine->spare_count : some;
         mine->spare_count = (uint8_t)(mine->spare_count - have);
         memcpy(first, &mine->spare->blocks[mine->spare_count], have * sizeof(void *));
     } else if (pack_waits(&heap->packs, class)) {
@@ -543,8 +551,8 @@ static bool heap_has_spare(struct heap_class *mine) {
  * False: there is no room. */
 static bool heap_keep(struct heap *heap, unsigned class, bool bursts) {
     struct heap_class *mine = &heap->class[class];
-    unsigned half = heap_half(class);
-    bool again = !bursts && mine->fulls > 0, spare_full = mine->spare_count > half;
+    unsigned half = heap_half(class), some = heap_moves(mine, class, false);
+    bool again = !bursts && mine->fulls > 0, spare_full = mine->spare_count + some > 2 * half;
     mine->refill = (uint8_t)half;
     /* The spare first, which is older: what was freed last comes back first, and blocks that were never touched stay
      * at the bottom. */
@@ -555,9 +563,9 @@ static bool heap_keep(struct heap *heap, unsigned class, bool bursts) {
         heap_flush_spare(heap, class);
     if (bursts || mine->fulls >= BURST || !heap_has_spare(mine))
         return false;
-    mine->fulls++;
-    heap_move_oldest(heap, class, &mine->spare->blocks[mine->spare_count], half);
-    mine->spare_count = (uint8_t)(mine->spare_count + half);
+    mine->fulls += some == half;
+    heap_move_oldest(heap, class, &mine->spare->blocks[mine->spare_count], some);
+    mine->spare_count = (uint8_t)(mine->spare_count + some);
     return true;
 }
 

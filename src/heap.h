@@ -9,7 +9,7 @@
  *
  * Small blocks that long runs of frees go through get a deep one: a push finds a low byte that wraps four times, and three
  * times goes on. Behind the array stands the spare: half a magazine moves between the two before anything is refilled or
- * flushed, so that a program that swings around an edge pays nothing. A long run of frees puts magazines by whole, as
+ * flushed, and a quarter where it goes back and forth, so that a program that swings around an edge pays nothing. A long run of frees puts magazines by whole, as
  * packs. Then come the heap's slabs, filed by how full they are. Refill takes from the fullest: sparse ones go home.
  *
  * P1  a magazine's sentinel is NULL, and all words from it to the top are blocks of its class
@@ -45,6 +45,7 @@ struct heap_class {
     uint8_t fulls;               /* times in a row that the magazine was full, without a refill between */
     uint8_t largest;             /* blocks in a full magazine */
     uint8_t units;               /* of the next slab; 0: it is the first */
+    bool filled;                 /* what moved last between the two came from the spare */
     uint8_t refill;   /* blocks that the next refill brings: doubles, and halves when one is full */
     uint8_t sentinel; /* where the array's NULL stands: higher while the class drains, so that less is held */
     uint32_t out;     /* blocks of the class's slabs that are in nobody's bits: in use or in a magazine */
