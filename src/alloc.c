@@ -268,8 +268,19 @@ static bool alloc_fits(size_t size, size_t usable) {
     return size <= usable && (size >= usable / 2 || usable <= 2 * SIZECLASS_GRANULE);
 }
 
+/* For a block of `usable` bytes that has grown, and may again. */
+static void *alloc_grown(size_t usable, size_t size) {
+    bool large = size > SIZECLASS_LARGEST && heap_own;
+    void *block = large ? large_new_to_grow(size, usable > SIZECLASS_LARGEST) : NULL;
+    if (!block)
+        return alloc_malloc(size);
+    heap_own->larges++;
+    purge_after_take();
+    return block;
+}
+
 static void *alloc_copy(void *block, size_t usable, size_t size) {
-    void *copy = alloc_malloc(size);
+    void *copy = size > usable ? alloc_grown(usable, size) : alloc_malloc(size);
     if (!copy)
         return NULL;
     memcpy(copy, block, usable < size ? usable : size);

@@ -10,6 +10,8 @@
 
 #define RUN_LARGEST ((size_t)SUPERSLAB_RUN_LARGEST * UNIT_SIZE)
 #define MOVE_FROM (128 * KIB) /* shorter runs are copied when they cannot grow */
+#define LONGER_FROM (256 * KIB)
+#define SEAM_LEAST 16 /* the part of a mapping that must be left when it ends at its seam */
 #define SIZE_MOST (PTRDIFF_MAX - 2 * (size_t)UNIT_SIZE)
 
 static struct {
@@ -155,11 +157,17 @@ static struct large *large_take_waiting(size_t bytes, size_t most, size_t alignm
     return large_waited(spare_take(bytes, most, alignment, mapping));
 }
 
+/* Whether it is too much for what was once live when `more` bytes become live. */
+static bool large_is_crowded(size_t more) {
+    size_t live = larges.live + more, peak = live > larges.live_peak ? live : larges.live_peak;
+    size_t held = larges.held + spare_resident_bytes() + larges.unseen + larges.slack;
+    return held + more > peak / 16 * LARGE_PEAK_SIXTEENTHS;
+}
+
 static bool large_holds_too_much(void) {
-    size_t resident = spare_resident_bytes(), waiting = resident + larges.recent.resident;
+    size_t waiting = spare_resident_bytes() + larges.recent.resident;
     return waiting > limit_keep(larges.cache_limit, waiting) || larges.waiting > LARGE_WAITING_MOST ||
-           larges.held + resident + larges.unseen + larges.slack >
-               larges.live_peak / 16 * LARGE_PEAK_SIXTEENTHS;
+           large_is_crowded(0);
 }
 
 static struct large *large_give_up_oldest(void) {
@@ -424,12 +432,28 @@ static bool large_stretch(struct large *large, size_t bytes) {
     return true;
 }
 
-/* For a long block: the longest mapping that waits and is too short, stretched, so that only its new pages are faulted. */
+/* The block that was to serve does not: it waits on. */
+static struct large *large_put_back(struct large *large) {
+    if (large)
+        large_wait(large);
+    return NULL;
+}
+
+/* True of a mapping of which other pages will hardly be touched than are in memory, wherever its bytes end. */
+static bool large_is_warm(const struct large *large) {
+    return large->resident >= large->extent - large->extent / 4;
+}
+
+/* For a long block, or where something that waits would have to go home for a new one: the longest mapping that waits and is
+ * too short (one that is in memory, unless it is long), stretched, so that only its new pages are faulted. */
 static struct large *large_take_stretched(size_t bytes, size_t alignment) {
-    if (bytes <= LARGE_LONG || alignment > UNIT_SIZE)
+    if (alignment > UNIT_SIZE)
         return NULL;
     favour_take(&larges.lock);
-    struct large *large = large_waited(spare_take_shorter(bytes, bytes / LARGE_STRETCH));
+    bool stretches = bytes > LARGE_LONG || large_is_crowded(bytes);
+    struct large *large = stretches ? large_waited(spare_take_shorter(bytes, bytes / LARGE_STRETCH)) : NULL;
+    if (large && bytes <= LARGE_LONG && !large_is_warm(large))
+        large = large_put_back(large);
     favour_release(&larges.lock);
     if (!large || large_stretch(large, bytes))
         return large;
@@ -453,12 +477,12 @@ static void large_give_tail_home(const struct large *large, size_t size) {
         superslab_decommit(large->start + used, large->extent - used);
 }
 
-static struct large *large_new_run(size_t size, size_t bytes, bool *zeroed) {
+static struct large *large_new_run(size_t size, size_t bytes, bool grows, bool *zeroed) {
     unsigned units = (unsigned)(bytes >> UNIT_SHIFT);
     struct large *large = large_take_record();
     if (!large)
         return NULL;
-    struct superslab_run run = superslab_take(units);
+    struct superslab_run run = grows ? superslab_take_roomy(units) : superslab_take(units);
     if (!run.start) {
         large_give_record(large);
         return NULL;
@@ -486,16 +510,32 @@ static struct large *large_take_recent(size_t bytes, size_t fit, size_t alignmen
     return large;
 }
 
-/* A waiting block that wastes at most a quarter, or a longer one for a long one; and what has to go because it is live now. Under the lock, which it
- * releases. */
+/* A longer mapping that waits, whole: for a long block any; else a long one; or one that is in memory, when something that
+ * waits would have to go home for a new one. docs/experiments/few-large-blocks.md */
+static struct large *large_take_longer(size_t fit, size_t alignment, struct large **out) {
+    size_t least = spare_round(LARGE_LONG + UNIT_SIZE);
+    struct large *large = NULL;
+    if (fit < least && large_is_crowded(fit)) {
+        large_gather(out);
+        large = large_take_waiting(fit, least, alignment, true);
+        if (large && !large_is_warm(large))
+            large = large_put_back(large);
+    }
+    if (large || fit <= RUN_LARGEST)
+        return large;
+    return large_take_waiting(fit > least ? fit : least, SIZE_MOST, alignment, true);
+}
+
+/* A waiting block that wastes at most a quarter, or a longer one; and what has to go because it is live now. Under the
+ * lock, which it releases. */
 static NOINLINE struct large *large_take_fit(size_t bytes, size_t fit, size_t alignment) {
     struct large *large = large_take_waiting(fit, fit + fit / 4, alignment, false), *out = NULL;
-    if (!large && bytes > RUN_LARGEST)
-        large = large_take_waiting(fit > LARGE_LONG ? fit : spare_round(LARGE_LONG + UNIT_SIZE), SIZE_MOST,
-                                   alignment, true);
+    if (!large && bytes >= LONGER_FROM)
+        large = large_take_longer(fit, alignment, &out);
     if (large) {
         large_enter(large, bytes);
-        out = large_excess();
+        if (!out)
+            out = large_excess();
     }
     favour_release(&larges.lock);
     large_release_all(out);
@@ -504,10 +544,10 @@ static NOINLINE struct large *large_take_fit(size_t bytes, size_t fit, size_t al
 
 /* A run or a mapping of the kernel's, or a waiting block that nearly fits only with a cut. */
 static NOINLINE struct large *large_new_from_below(size_t size, size_t bytes, size_t fit, size_t alignment,
-                                                   bool *zeroed) {
+                                                   bool grows, bool *zeroed) {
     bool run = bytes <= RUN_LARGEST && alignment == UNIT_SIZE;
     struct large *large =
-        run ? large_new_run(size, bytes, zeroed) : large_new_mapping(fit, alignment, zeroed);
+        run ? large_new_run(size, bytes, grows, zeroed) : large_new_mapping(fit, alignment, zeroed);
     if (!large)
         return NULL;
     favour_take(&larges.lock);
@@ -520,7 +560,14 @@ static NOINLINE struct large *large_new_from_below(size_t size, size_t bytes, si
     return large;
 }
 
-FLATTEN void *large_new(size_t size, size_t alignment, bool *zeroed) {
+static ALWAYS_INLINE void *large_hand_out(struct large *large) {
+    if (UNLIKELY(!large))
+        return NULL;
+    pagemap_set(large->start, 1, large->home ? PAGEMAP_RUN : PAGEMAP_MAPPING, large);
+    return large->start;
+}
+
+static ALWAYS_INLINE void *large_new_block(size_t size, size_t alignment, bool grows, bool *zeroed) {
     if (size > SIZE_MOST || alignment > PTRDIFF_MAX / 2)
         return NULL;
     alignment = alignment < UNIT_SIZE ? UNIT_SIZE : alignment;
@@ -533,12 +580,21 @@ FLATTEN void *large_new(size_t size, size_t alignment, bool *zeroed) {
     else
         large = large_take_fit(bytes, fit, alignment);
     if (UNLIKELY(!large))
-        large = large_new_from_below(size, bytes, fit, alignment, zeroed);
-    if (UNLIKELY(!large))
-        return NULL;
-    pagemap_set(large->start, 1, large->home ? PAGEMAP_RUN : PAGEMAP_MAPPING, large);
-    ASSERT(P1, ((uintptr_t)large->start & (alignment - 1)) == 0);
-    return large->start;
+        large = large_new_from_below(size, bytes, fit, alignment, grows, zeroed);
+    ASSERT(P1, !large || ((uintptr_t)large->start & (alignment - 1)) == 0);
+    return large_hand_out(large);
+}
+
+FLATTEN void *large_new(size_t size, size_t alignment, bool *zeroed) {
+    return large_new_block(size, alignment, false, zeroed);
+}
+
+NOINLINE void *large_new_to_grow(size_t size, bool again) {
+    size_t bytes = align_up(size, UNIT_SIZE);
+    bool zeroed;
+    if (again && size <= RUN_LARGEST)
+        return large_hand_out(large_new_from_below(size, bytes, bytes, UNIT_SIZE, true, &zeroed));
+    return large_new_block(size, UNIT_SIZE, true, &zeroed);
 }
 
 /* ---- resizing ---- */
@@ -567,17 +623,32 @@ static bool large_grow_inside(struct large *large, size_t bytes) {
     return inside;
 }
 
+/* Of a mapping that nobody else knows now: its second area goes home. */
+static bool large_end_at_seam(struct large *large) {
+    if (!os_unmap(large->start + large->seam, large->extent - large->seam))
+        return false;
+    large_count_mapped(large->seam - large->extent);
+    large->extent = large->seam;
+    large->resident = large->resident < large->extent ? large->resident : large->extent;
+    large->seam = 0;
+    return true;
+}
+
 /* Where a block that grows finds warm pages: the smallest mapping that waits and is long enough, if at least half of it
- * is in memory; its seam, if any, must come to lie under the block's pages. */
+ * is in memory. Its seam, if any, must come to lie under the block's pages; or it ends there, if it loses little by that. */
 static struct large *large_warm_target(const struct large *large, size_t bytes) {
     favour_take(&larges.lock);
     struct large *target = large->seam ? NULL : large_take_waiting(bytes, SIZE_MOST, UNIT_SIZE, true);
-    if (target && (target->seam > large->extent || target->resident < target->extent / 2)) {
-        large_wait(target);
-        target = NULL;
-    }
     favour_release(&larges.lock);
-    return target;
+    if (!target)
+        return NULL;
+    bool seam_shows = target->seam > large->extent;
+    if (target->resident >= target->extent / 2 &&
+        (!seam_shows ||
+         (target->seam >= bytes && target->seam >= target->extent / SEAM_LEAST && large_end_at_seam(target))))
+        return target;
+    large_settle(target);
+    return NULL;
 }
 
 /* Moves the block's pages to the mapping `target`. The old addresses lose their tag before another thread can get them. */
@@ -616,15 +687,19 @@ static void *large_resize_run(struct large *large, size_t bytes) {
         superslab_give(large->home, large->start + bytes, (unsigned)(units - (bytes >> UNIT_SHIFT)));
         return large->start;
     }
+    /* The earlier into what the last one of its kind has left, the fewer pages move: they are missed where the next one
+     * begins. */
+    size_t extent = spare_round(bytes);
+    bool moves = large->bytes >= MOVE_FROM;
+    struct large *warm = moves ? large_warm_target(large, extent) : NULL;
+    if (warm)
+        return large_move(large, bytes, warm);
     unsigned more = (unsigned)((bytes - before) >> UNIT_SHIFT);
     if (bytes <= RUN_LARGEST && superslab_extend(large->home, large->start, (unsigned)units, more)) {
         pagemap_set(large->start + before, more, PAGEMAP_RUN_INSIDE, large);
         return large_set(large, bytes, bytes);
     }
-    if (large->bytes < MOVE_FROM)
-        return NULL;
-    struct large *warm = large_warm_target(large, spare_round(bytes));
-    return large_move(large, bytes, warm ? warm : large_map(spare_round(bytes), UNIT_SIZE, before));
+    return moves ? large_move(large, bytes, large_map(extent, UNIT_SIZE, before)) : NULL;
 }
 
 static void *large_shrink_mapping(struct large *large, size_t bytes) {

@@ -40,6 +40,10 @@ enum {
  * NULL: no memory. */
 void *large_new(size_t size, size_t alignment, bool *zeroed);
 
+/* The same for what has grown, and may go on: a new run gets a place with room behind it. `again`: it was a run and found
+ * none where it stood; then no block that waits serves, which may stand as badly. docs/experiments/growing-runs.md */
+void *large_new_to_grow(size_t size, bool again);
+
 /* Frees the block of a record; the pagemap no longer knows its start afterwards. */
 void large_delete(struct large *large);
 

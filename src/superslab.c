@@ -17,6 +17,9 @@ enum {
 
 _Static_assert(TABLE_SIZE / 64 / 64 <= 64, "one word sums up the middle");
 
+/* Every sixteenth unit: where longest runs lie side by side. */
+#define APART 0x0001000100010001ULL
+
 static struct {
     struct lock lock;
     bool huge_pages, decommit, decommit_lazily;
@@ -225,15 +228,38 @@ static bool superslab_grow(unsigned units) {
     return superslab_map_piece(units);
 }
 
-struct superslab_run superslab_take(unsigned units) {
+/* Where a run of `units` may begin, given back lately if there is such a place. One that will grow: where a longest run is
+ * free, the next one that will grow out of its way. */
+static unsigned superslab_place(const struct superslab *home, unsigned units, bool grows) {
+    uint64_t places = superslab_run_starts(home->free, units);
+    if (grows) {
+        uint64_t roomy = superslab_run_starts(home->free, SUPERSLAB_RUN_LARGEST);
+        places = roomy & APART ? roomy & APART : roomy ? roomy : places;
+    }
+    uint64_t warm = superslab_run_starts(home->dirty, units) & places;
+    return bits_lowest(warm ? warm : places);
+}
+
+/* A superslab with a free run of `units`, of new address space if there is none. */
+static struct superslab *superslab_find_or_grow(unsigned units) {
+    struct superslab *home = superslab_find(units);
+    return home || !superslab_grow(units) ? home : superslab_find(units);
+}
+
+/* One in which a run can grow, if it is there or address space is getting short anyway. */
+static struct superslab *superslab_find_roomy(void) {
+    bool few = superslabs.free_units < superslabs.mapped_units / 2;
+    return few ? superslab_find_or_grow(SUPERSLAB_RUN_LARGEST) : superslab_find(SUPERSLAB_RUN_LARGEST);
+}
+
+static struct superslab_run superslab_take_run(unsigned units, bool grows) {
     struct superslab_run run = {0};
     lock_take(&superslabs.lock);
-    struct superslab *home = superslab_find(units);
-    if (!home && superslab_grow(units))
-        home = superslab_find(units);
+    struct superslab *home = grows ? superslab_find_roomy() : NULL;
+    if (!home)
+        home = superslab_find_or_grow(units);
     if (home) {
-        uint64_t warm = superslab_run_starts(home->dirty, units);
-        unsigned from = bits_lowest(warm ? warm : superslab_run_starts(home->free, units));
+        unsigned from = superslab_place(home, units, grows);
         if (superslab_may_hold(home, superslab_mask(from, units))) {
             run.start = home->start + (size_t)from * UNIT_SIZE;
             run.home = home;
@@ -243,6 +269,14 @@ struct superslab_run superslab_take(unsigned units) {
     }
     lock_release(&superslabs.lock);
     return run;
+}
+
+struct superslab_run superslab_take(unsigned units) {
+    return superslab_take_run(units, false);
+}
+
+struct superslab_run superslab_take_roomy(unsigned units) {
+    return superslab_take_run(units, true);
 }
 
 static void superslab_return(struct superslab *home, uint64_t mask) {

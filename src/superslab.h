@@ -50,6 +50,9 @@ struct superslab_run {
 /* Takes `units` (1..SUPERSLAB_RUN_LARGEST) neighbouring units. */
 struct superslab_run superslab_take(unsigned units);
 
+/* The same for a run that will grow: where there is room for that, if such a place is to be had. */
+struct superslab_run superslab_take_roomy(unsigned units);
+
 /* Gives back a run, or its tail. */
 void superslab_give(struct superslab *home, void *start, unsigned units);
 

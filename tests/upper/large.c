@@ -292,8 +292,8 @@ static void large_cache_keeps_below_the_peak(void **state) {
         delete_block(blocks[i]);
     void *small = new_dense_block(2 * MIB);
     assert_int_equal(large_mapped_bytes(), 18 * MIB);
-    void *next = new_dense_block(3 * MIB); /* more than that: the oldest goes */
-    assert_int_equal(large_mapped_bytes(), 17 * MIB);
+    void *next = new_dense_block(3 * MIB); /* more than that: a longer one serves */
+    assert_int_equal(large_mapped_bytes(), 18 * MIB);
     delete_block(small);
     delete_block(next);
     check_cache();
@@ -333,6 +333,38 @@ static void large_longer_block_serves(void **state) {
     assert_int_equal(record_of(block)->extent, 2 * MIB);
     assert_int_equal(large_mapped_bytes(), 2 * MIB);
     delete_block(block);
+    check_cache();
+}
+
+/* One block at a time, of any size: as soon as something would have to go home for a new mapping, what waits and is in memory
+ * serves as it is, or is stretched. What is hardly in memory does not: then the pages of a size stay where they are. */
+static void large_block_in_memory_serves_before_another_goes(void **state) {
+    (void)state;
+    unsigned char *first = new_dense_block(4 * MIB);
+    delete_block(first);
+    kernel.map.count = kernel.unmap.count = 0;
+    for (size_t size = 3 * MIB; size > 768 * KIB; size -= 192 * KIB) {
+        assert_ptr_equal(new_block(size), first);
+        delete_block(first);
+    }
+    assert_int_equal(kernel.map.count + kernel.unmap.count, 0);
+    check_cache();
+    large_purge(0);
+    first = new_dense_block(2 * MIB);
+    void *other = new_dense_block(4 * MIB);
+    delete_block(first);
+    delete_block(other);
+    assert_ptr_equal(new_block(3 * MIB), other);
+    first = new_block(4 * MIB); /* the other one, stretched */
+    assert_int_equal(large_mapped_bytes(), 8 * MIB);
+    delete_block(first);
+    delete_block(other);
+    large_purge(0);
+    first = new_block(4 * MIB);
+    delete_block(first);
+    other = new_block(2 * MIB);
+    assert_ptr_not_equal(other, first);
+    delete_block(other);
     check_cache();
 }
 
@@ -789,6 +821,7 @@ int main(void) {
         cmocka_unit_test_setup(large_cache_keeps_below_the_peak, setup),
         cmocka_unit_test_setup(large_long_blocks_count_whole, setup),
         cmocka_unit_test_setup(large_longer_block_serves, setup),
+        cmocka_unit_test_setup(large_block_in_memory_serves_before_another_goes, setup),
         cmocka_unit_test_setup(large_slack_makes_way, setup),
         cmocka_unit_test_setup(large_shorter_block_is_stretched, setup),
         cmocka_unit_test_setup(large_stretch_that_is_refused_changes_nothing, setup),

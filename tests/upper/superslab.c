@@ -207,6 +207,44 @@ static void superslab_what_rested_is_what_nobody_had(void **state) {
     check_room();
 }
 
+/* Runs that will grow stand sixteen units apart, where they were before; where there is no room any run will do, unless
+ * address space is short. */
+static void superslab_roomy_runs_are_apart(void **state) {
+    (void)state;
+    struct superslab_run grows[5];
+    assert_true(run_take(1));
+    for (int i = 0; i < 3; i++) {
+        grows[i] = superslab_take_roomy(2);
+        assert_ptr_equal(grows[i].start, runs[0].start + (i + 1) * (size_t)(16 * UNIT_SIZE));
+        assert_true(superslab_extend(grows[i].home, grows[i].start, 2, 14));
+    }
+    size_t mapped = superslab_mapped_bytes();
+    assert_int_equal(mapped, 64 * (size_t)UNIT_SIZE);
+    superslab_give(grows[1].home, grows[1].start, 16);
+    struct superslab_run again = superslab_take_roomy(2);
+    assert_ptr_equal(again.start, grows[1].start);
+    assert_false(again.zeroed);
+    grows[1] = again;
+    grows[3] =
+        superslab_take_roomy(1); /* 29 units are free, 15 of them side by side at most: more are mapped */
+    assert_int_equal(superslab_mapped_bytes(), 2 * mapped);
+    assert_ptr_not_equal(grows[3].home, grows[0].home);
+    superslab_give(grows[3].home, grows[3].start, 1);
+    for (int i = 0; i < 4; i++) {
+        struct superslab_run wall = superslab_take_roomy(1);
+        assert_ptr_equal(wall.home, grows[3].home);
+        runs[run_count++] = (struct run){wall.start, wall.home, 1};
+    }
+    grows[4] = superslab_take_roomy(15); /* most is free, but in pieces */
+    assert_int_equal(superslab_mapped_bytes(), 2 * mapped);
+    superslab_give(grows[4].home, grows[4].start, 15);
+    superslab_give(grows[0].home, grows[0].start, 16);
+    superslab_give(grows[1].home, grows[1].start, 2);
+    superslab_give(grows[2].home, grows[2].start, 16);
+    run_give_all();
+    check_room();
+}
+
 static void superslab_purge_is_bounded(void **state) {
     (void)state;
     for (int i = 0; i < 32; i++)
@@ -417,6 +455,7 @@ int main(void) {
     limit_configure(SIZE_MAX - 1, 0, 0); /* so that what is held is counted */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(superslab_knows_which_units_are_full, setup),
+        cmocka_unit_test_setup(superslab_roomy_runs_are_apart, setup),
         cmocka_unit_test_setup(superslab_growth_is_geometric, setup),
         cmocka_unit_test_setup(superslab_P1_P3_random_program, setup),
         cmocka_unit_test_setup(superslab_P2_P3_random_program_that_decommits_lazily, setup),
