@@ -116,11 +116,11 @@ static void heap_hand_over(struct heap_class *theirs, struct heap_class *ours, c
     ours->out += out;
 }
 
-/* Takes a slab with free blocks of this class from a heap that nobody uses, when we have none to carve. Heaps'
- * lock held. */
-static bool heap_adopt_from(struct heap *heap, struct heap *idle, unsigned class) {
+/* Takes a slab with free blocks of this class from a heap that nobody uses, when we have none to carve. `any`: no other is to
+ * be had. Heaps' lock held. */
+static bool heap_adopt_from(struct heap *heap, struct heap *idle, unsigned class, bool any) {
     struct heap_class *theirs = &idle->class[class], *ours = &heap->class[class];
-    if (idle->inherited && ours->units == 0)
+    if (idle->inherited && ours->units == 0 && !any)
         return false; /* a first slab is fresh: what the parent shares is only used when this one is full */
     if (idle->inherited && theirs->array) {
         heap_drain_class(idle, class);
@@ -153,7 +153,7 @@ static bool heap_adopt_from(struct heap *heap, struct heap *idle, unsigned class
     return true;
 }
 
-static bool heap_adopt(struct heap *heap, unsigned class) {
+static bool heap_adopt(struct heap *heap, unsigned class, bool any) {
     bool adopted = false;
     if (__atomic_load_n(&heaps.idle_count, __ATOMIC_RELAXED) == 0)
         return false; /* a hint */
@@ -161,7 +161,7 @@ static bool heap_adopt(struct heap *heap, unsigned class) {
     struct heap *idle = heaps.idle;
     for (unsigned looked = 0; idle && !adopted && looked < IDLE_LOOKED_AT; looked++, idle = idle->next_idle) {
         visit_enter(&idle->visit);
-        adopted = heap_adopt_from(heap, idle, class);
+        adopted = heap_adopt_from(heap, idle, class, any);
         visit_leave(&idle->visit);
     }
     lock_release(&heaps.lock);
@@ -214,6 +214,7 @@ static unsigned heap_carve(struct heap *heap, unsigned class, void **end, unsign
         struct slab *slab = slab_new(class, heap_slab_units(mine, class), &heap->inbox, heap->tag | class);
         if (!slab)
             return 0;
+        heap->shallow = false;
         slab_set_bin(slab, HEAP_NO_BIN, 0, 0);
         mine->carving = slab;
         heap_populate(mine, slab);
@@ -241,11 +242,13 @@ static unsigned heap_gather_inside(struct heap *heap, unsigned class, void **end
         return have;
     }
     bool exhausted = !mine->carving || slab_fresh(mine->carving) == 0;
-    if (exhausted && heap_adopt(heap, class))
+    if (exhausted && heap_adopt(heap, class, false))
         have = heap_gather_free(mine, end, count);
-    if (have > 0)
-        return have;
-    return heap_carve(heap, class, end, count);
+    if (have == 0)
+        have = heap_carve(heap, class, end, count);
+    if (have == 0 && heap_adopt(heap, class, true))
+        have = heap_gather_free(mine, end, count);
+    return have;
 }
 
 static unsigned heap_gather(struct heap *heap, unsigned class, void **end, unsigned count) {
@@ -268,6 +271,13 @@ static unsigned heap_sentinel(const struct heap_class *mine) {
     return heap_words(mine) - 1 - mine->largest;
 }
 
+static void heap_rewind(struct heap *heap, unsigned class, unsigned sentinel) {
+    struct heap_class *mine = &heap->class[class];
+    mine->sentinel = (uint8_t)sentinel;
+    mine->array[sentinel] = NULL;
+    heap->top[class] = (unsigned char *)&mine->array[sentinel];
+}
+
 /* An empty array. False: no memory, and nothing has changed. */
 static bool heap_give_array(struct heap *heap, unsigned class, unsigned words, unsigned largest) {
     struct heap_class *mine = &heap->class[class];
@@ -278,8 +288,7 @@ static bool heap_give_array(struct heap *heap, unsigned class, unsigned words, u
     mine->array = array;
     mine->end = array + words;
     mine->largest = (uint8_t)largest;
-    mine->sentinel = (uint8_t)heap_sentinel(mine);
-    heap->top[class] = (unsigned char *)&mine->array[mine->sentinel];
+    heap_rewind(heap, class, heap_sentinel(mine));
     return true;
 }
 
@@ -291,8 +300,9 @@ static bool heap_is_deep(const struct heap_class *mine) {
     return mine->largest == DEEP_WORDS - 1;
 }
 
-static bool heap_may_deepen(const struct heap_class *mine, unsigned class, uint32_t out) {
-    return out >= DEEP_FROM && !heap_is_deep(mine) && sizeclass_table[class].size <= DEEP_LARGEST;
+static bool heap_may_deepen(const struct heap *heap, unsigned class, uint32_t out) {
+    return out >= DEEP_FROM && !heap_is_deep(&heap->class[class]) && !heap->shallow &&
+           sizeclass_table[class].size <= DEEP_LARGEST;
 }
 
 /* Blocks of the class that are out: a visitor counts, too. */
@@ -307,7 +317,8 @@ static uint32_t heap_out(struct heap *heap, unsigned class) {
 static COLD void heap_deepen(struct heap *heap, unsigned class) {
     _Static_assert(sizeof(struct pack) == ARRAY_WORDS * sizeof(void *), "an array that becomes a pack");
     struct pack *pack = (struct pack *)heap->class[class].array;
-    if (!heap_give_array(heap, class, DEEP_WORDS, DEEP_WORDS - 1))
+    heap->shallow = !heap_give_array(heap, class, DEEP_WORDS, DEEP_WORDS - 1);
+    if (heap->shallow)
         return;
     visit_enter(&heap->visit);
     pack_drop(&heap->packs, pack);
@@ -357,16 +368,16 @@ void *heap_refill(struct heap *heap, unsigned class) {
         void *block;
         return heap_gather(heap, class, &block + 1, 1) ? block : NULL;
     }
-    ASSERT(P1, mine->array[mine->sentinel] == NULL);
+    ASSERT(P1, mine->array[mine->sentinel] == NULL &&
+                   heap->top[class] == (unsigned char *)&mine->array[mine->sentinel]);
     bool again = heap->refilled == class;
-    if (again && mine->refill == ARRAY_WORDS - 1 && heap_may_deepen(mine, class, heap_out(heap, class)))
+    if (again && mine->refill == ARRAY_WORDS - 1 && heap_may_deepen(heap, class, heap_out(heap, class)))
         heap_deepen(heap, class);
-    unsigned sentinel = heap_sentinel(mine), have;
-    void **first = &mine->array[sentinel + 1];
+    heap_rewind(heap, class, heap_sentinel(mine));
+    void **first = (void **)heap->top[class] + 1;
+    unsigned have = 0;
     heap->refilled = (uint8_t) class;
     mine->fulls = heap->fulls = 0;
-    mine->sentinel = (uint8_t)sentinel;
-    mine->array[sentinel] = NULL;
     if (mine->spare_count) {
         unsigned some = heap_moves(mine, class, true);
         have = mine->spare_count < some ? mine->spare_count : some;
@@ -374,7 +385,8 @@ void *heap_refill(struct heap *heap, unsigned class) {
         memcpy(first, &mine->spare->blocks[mine->spare_count], have * sizeof(void *));
     } else if (pack_waits(&heap->packs, class)) {
         have = heap_take_up(heap, class, first);
-    } else {
+    }
+    if (have == 0) { /* nothing was put by, or a visitor was faster */
         unsigned want = heap_wanted(mine, again);
         have = heap_gather(heap, class, first + want, want);
         if (UNLIKELY(have < want)) /* the last ones lie against the end */
@@ -446,19 +458,28 @@ static void heap_flush_spare(struct heap *heap, unsigned class) {
     mine->spare_count = 0;
 }
 
-/* The program does nothing but free: all goes to the slabs, so that this is called less often. Towards the end, when few
- * of the class's blocks are left, the magazine gets shorter, so that what it holds at last pins few pages. */
-static void heap_flush_burst(struct heap *heap, unsigned class) {
+/* All of a magazine goes to the slabs. Returns how many blocks of the class are out now. */
+static unsigned heap_flush_all(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
     void **top = (void **)heap->top[class], **first = &mine->array[mine->sentinel + 1];
-    unsigned out = heap_flush(heap, class, first, (unsigned)(top + 1 - first));
-    if (heap_may_deepen(mine, class, out))
-        heap_deepen(heap, class);
+    return heap_flush(heap, class, first, (unsigned)(top + 1 - first));
+}
+
+/* The magazine is empty, and the program frees. Towards the end, when few of the class's blocks are left, it gets shorter,
+ * so that what it holds at last pins few pages. */
+static void heap_shorten(struct heap *heap, unsigned class, unsigned out) {
+    struct heap_class *mine = &heap->class[class];
     unsigned largest = mine->largest, holds = out / DRAINING;
     holds = holds < LEAST_HELD ? LEAST_HELD : holds < largest ? holds : largest;
-    mine->sentinel = (uint8_t)(heap_words(mine) - 1 - holds);
-    mine->array[mine->sentinel] = NULL;
-    heap->top[class] = (unsigned char *)&mine->array[mine->sentinel];
+    heap_rewind(heap, class, heap_words(mine) - 1 - holds);
+}
+
+/* The program does nothing but free: all goes to the slabs, so that this is called less often. */
+static void heap_flush_burst(struct heap *heap, unsigned class) {
+    unsigned out = heap_flush_all(heap, class);
+    if (heap_may_deepen(heap, class, out))
+        heap_deepen(heap, class);
+    heap_shorten(heap, class, out);
 }
 
 /* Nothing of the class is wanted soon. The empty slab that was kept goes if it was hardly used, and the next one is a first
@@ -474,6 +495,14 @@ static void heap_let_hardly_used_go(struct heap *heap, unsigned class) {
         mine->units = 0;
 }
 
+/* A visitor may let it go. */
+static bool heap_keeps_empty(struct heap *heap, unsigned class) {
+    visit_enter(&heap->visit);
+    bool keeps = heap->class[class].empty != NULL;
+    visit_leave(&heap->visit);
+    return keeps;
+}
+
 /* The whole program does nothing but free: what magazines of other classes hold is not wanted soon, either, and may be
  * too little to ever fill them. One after the other gets its turn. */
 static void heap_sweep(struct heap *heap) {
@@ -484,9 +513,9 @@ static void heap_sweep(struct heap *heap) {
         bool holds = mine->array && heap->top[class] != (unsigned char *)&mine->array[mine->sentinel];
         if (holds) {
             heap_flush_spare(heap, class);
-            heap_flush_burst(heap, class);
+            heap_shorten(heap, class, heap_flush_all(heap, class));
         }
-        if (holds || mine->empty)
+        if (holds || heap_keeps_empty(heap, class))
             break;
     }
     visit_enter(&heap->visit);
@@ -547,7 +576,7 @@ static bool heap_has_spare(struct heap_class *mine) {
     return mine->spare != NULL;
 }
 
-/* Makes room in a full magazine by what is kept at hand: its older half goes to the spare, or nearly all of it is put by.
+/* Makes room in a full magazine by what is kept at hand: its oldest blocks go to the spare, or nearly all of it is put by.
  * False: there is no room. */
 static bool heap_keep(struct heap *heap, unsigned class, bool bursts) {
     struct heap_class *mine = &heap->class[class];
@@ -629,7 +658,7 @@ void heap_drain_class(struct heap *heap, unsigned class) {
         return;
     void **first = &mine->array[mine->sentinel + 1], **top = (void **)heap->top[class];
     heap_flush_inside(heap, class, first, (unsigned)(top + 1 - first));
-    heap->top[class] = (unsigned char *)&mine->array[mine->sentinel];
+    heap_rewind(heap, class, mine->sentinel);
     if (mine->spare_count > 0)
         heap_flush_inside(heap, class, mine->spare->blocks, mine->spare_count);
     mine->spare_count = 0;

@@ -16,12 +16,12 @@
  * P2  a slab is in the bin of its fill, exactly if it has free bits
  * P3  only the heap's thread works on its magazines, and on its slabs only inside `visit`; for an idle heap whoever
  *     holds the heaps' lock stands in for the thread, and for a thread that sleeps a visitor does (heap_reach)
- * P4  a heap that nobody uses has no block in a magazine or a spare; but one that is `inherited` may
+ * P4  a heap that nobody uses has no block in a magazine, a spare or a pack; but one that is `inherited` may
  * P5  heaps are never unmapped: a slab's owner can always be reached
  * P6  a call works on magazines and outbox only by a heap that it loaded from heap_current itself (heap_load, heap_mine);
  *     only a visitor inside `visit` lets the word of a thread that has a heap stand for none until it goes, and a fork in
  *     the child until its first call
- * refill touches at most one magazine's worth of slab records, flush two; collecting moves a bounded number of words.
+ * A refill asks for one magazine at most and gives up UNPACK packs; a flush puts back two magazines with their spares at most.
  */
 #ifndef HAKMEM_HEAP_H
 #define HAKMEM_HEAP_H
@@ -70,6 +70,7 @@ struct heap {
     uint64_t work;         /* refills from slabs and flushes to them */
     uint64_t tidy_since;   /* work when a visitor found nothing left to do */
     struct packs packs;
+    bool shallow;      /* there was no memory for a deep magazine, nor for a slab since */
     uint8_t unpacking; /* the class whose packs are given up first */
     struct heap *next_idle, *next;
     struct heap_class class[SIZECLASS_COUNT];

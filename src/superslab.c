@@ -162,7 +162,7 @@ void superslab_add_dense(size_t units) {
     __atomic_fetch_add(&superslabs.dense_units, units, __ATOMIC_RELAXED);
 }
 
-/* Huge pages pay where nearly everything that is mapped is in use and most of it has been touched: then a page that is
+/* Huge pages pay where three quarters of what is mapped are in use and most of that has been touched: then a page that is
  * faulted whole is also used whole. docs/experiments/huge-pages.md */
 static bool superslab_is_large_and_dense(void) {
     size_t idle = superslabs.free_units + __atomic_load_n(&superslabs.waiting_units, __ATOMIC_RELAXED);

@@ -842,6 +842,92 @@ static void heap_collects_what_it_wants(void **state) {
     walk();
 }
 
+/* Takes blocks until there is no memory left. */
+static void take_all(struct heap *heap, unsigned class) {
+    void *block;
+    for (;;) {
+        while (*(void **)heap->top[class])
+            take_block(heap, class);
+        if (!(block = heap_refill(heap, class)))
+            break;
+        give_raw(heap, class, block);
+    }
+}
+
+/* During a burst a magazine is shorter, above words of old. A refill makes it long again: also if nothing comes. */
+static void heap_refill_that_brings_nothing_brings_no_old_words(void **state) {
+    (void)state;
+    enum { CLASS = SIZECLASS_COUNT - 1 };
+    struct heap *heap = heap_take();
+    superslab_unmap_free();
+    take_block(heap, CLASS);
+    kernel.map.refuse = ALWAYS;
+    take_all(heap, CLASS);
+    heap_shorten(heap, CLASS, 0);
+    assert_true(heap->class[CLASS].sentinel > heap_sentinel(&heap->class[CLASS]));
+    assert_null(heap_refill(heap, CLASS));
+    walk();
+    heap_drain(heap);
+    walk();
+    kernel_reset(state);
+    give_all(heap);
+    heap_retire(heap);
+    walk();
+}
+
+/* What a forked child inherits is used at once when there is nothing else. */
+static void heap_takes_what_it_inherited_rather_than_nothing(void **state) {
+    (void)state;
+    enum { CLASS = SIZECLASS_COUNT - 1 };
+    struct heap *parents = heap_take(), *own = heap_take_fresh();
+    superslab_unmap_free();
+    take_block(parents, CLASS);
+    take_block(own, 0); /* its records are there */
+    kernel.map.refuse = ALWAYS;
+    take_all(parents, CLASS);
+    while (live_count > 40)
+        give_block(parents, live_count - 1);
+    heap_set_aside(parents);
+    unsigned before = live_count;
+    take_all(own, CLASS);
+    assert_true(live_count > before + 40);
+    walk();
+    kernel_reset(state);
+    give_all(own);
+    heap_retire(own);
+    heap_drain_idle();
+    use_all_idle_ones();
+    walk();
+}
+
+/* Where there is no memory for deep magazines, that is not asked for again until a slab was to be had. */
+static void heap_asks_for_deep_magazines_once(void **state) {
+    (void)state;
+    enum { CLASS = 14 };
+    struct heap *heap = heap_take();
+    assert_false(heap_is_deep(&heap->class[CLASS]) || heap_is_deep(&heap->class[CLASS + 1]));
+    for (unsigned i = 0; i < LIVE; i++) {
+        take_block(heap, CLASS + i % 2);
+        heap->refilled = SIZECLASS_COUNT; /* no long run, as far as it knows */
+    }
+    while (live_count > LIVE - 80) /* spares are there */
+        give_block(heap, live_count - 1);
+    kernel.map.refuse = ALWAYS;
+    while (metadata_new(DEEP_WORDS * sizeof(void *)))
+        continue;
+    kernel.map.count = 0;
+    give_all(heap);
+    assert_true(heap->shallow);
+    assert_in_range(kernel.map.count, 1, 4);
+    kernel_reset(state);
+    for (unsigned i = 0; i < LIVE; i++)
+        take_block(heap, sizeclass_of(4 * KIB));
+    assert_false(heap->shallow);
+    give_all(heap);
+    heap_retire(heap);
+    walk();
+}
+
 static void heap_without_memory(void **state) {
     (void)state;
     struct heap *heap = heap_take();
@@ -944,6 +1030,9 @@ int main(void) {
         cmocka_unit_test_setup(heap_P1_P2_random_program, setup),
         cmocka_unit_test_setup(heap_P3_P4_random_program_with_heaps_that_come_and_go, setup),
         cmocka_unit_test_setup(heap_without_memory, setup),
+        cmocka_unit_test_setup(heap_refill_that_brings_nothing_brings_no_old_words, setup),
+        cmocka_unit_test_setup(heap_takes_what_it_inherited_rather_than_nothing, setup),
+        cmocka_unit_test_setup(heap_asks_for_deep_magazines_once, setup),
         cmocka_unit_test_setup(heap_a_line_of_forks_leaves_few_behind, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
