@@ -93,8 +93,8 @@ int hakmem_posix_memalign(void **block, size_t alignment, size_t size) HAKMEM_NO
 size_t hakmem_usable_size(const void *block) HAKMEM_NOEXCEPT HAKMEM_ATTRIBUTE((visibility("default")));
 
 /* Gives the memory of free blocks back to the system now, as far as whole pages of it are free, and
- * returns the bytes given back. Blocks cached by other threads stay where they are. Slow (system calls):
- * meant for the end of a phase, not for a loop. */
+ * returns the bytes given back; what sleeping threads hold at hand goes with it, what running threads hold stays.
+ * Slow (system calls): meant for the end of a phase, not for a loop. */
 size_t hakmem_purge(void) HAKMEM_NOEXCEPT HAKMEM_ATTRIBUTE((visibility("default")));
 
 /* What the heap holds, in bytes. Later versions append fields and never change or reorder these. */

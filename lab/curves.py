@@ -50,7 +50,7 @@ def draw(chart: Chart, lines: Mapping[str, Line], path: Path) -> list[Path]:
             figure.savefig(written[0], metadata={"Date": None})
             figure.savefig(written[1], dpi=110)
         except OSError as error:
-            raise LabError(f"cannot write {error.filename or path}: {error.strerror}", "choose another directory with --out") from None
+            raise LabError(f"cannot write {error.filename or path}: {error.strerror}", "name a place that can be written") from None
     return written
 
 

@@ -119,7 +119,7 @@ def real_programs(
         if name not in known:
             raise AskedWrongly(f"there is no real program '{name}'", f"use one of: {', '.join(known)}")
     if budget not in SCALES:
-        raise AskedWrongly(f"there is no budget '{budget}'", f"use one of: {', '.join(SCALES)}")
+        raise AskedWrongly(f"there is no size '{budget}'", f"use one of: {', '.join(SCALES)}")
     found = []
     for program in PROGRAMS:
         if names and program.name not in names:

@@ -119,7 +119,7 @@ def suite(
     Raises AskedWrongly for a name, group or budget that does not exist, LabError when the drivers cannot be built.
     """
     if budget not in SCALES:
-        raise AskedWrongly(f"there is no budget '{budget}'", f"use one of: {', '.join(SCALES)}")
+        raise AskedWrongly(f"there is no size '{budget}'", f"use one of: {', '.join(SCALES)}")
     chosen = choose(names, [group] if isinstance(group, str) else group)
     directory = programs.ready()
     found = []

@@ -119,8 +119,8 @@ def merge(histograms: Sequence[HdrHistogram]) -> HdrHistogram:
 
 def percentiles(histogram: HdrHistogram) -> list[float]:
     """Nanoseconds at each of PERCENTS, then the largest."""
-    found = histogram.get_percentile_to_value_dict(list(PERCENTS))
-    return [found[percent] / UNITS_PER_NS for percent in PERCENTS] + [histogram.get_max_value() / UNITS_PER_NS]
+    values = [histogram.get_value_at_percentile(percent) for percent in PERCENTS]
+    return [value / UNITS_PER_NS for value in [*values, histogram.get_max_value()]]
 
 
 def curve(histogram: HdrHistogram, points_per_halving: int = 5) -> tuple[list[float], list[float]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lab import record, statistics
+from lab.errors import LabError
 from lab.experiment import Outcome
 
 
@@ -26,7 +27,11 @@ class Output:
         if self.json == "-":
             sys.stdout.write(record.compact(facts))
         elif self.json:
-            Path(self.json).write_text(record.compact(facts))
+            try:
+                Path(self.json).write_text(record.compact(facts))
+            except OSError as error:
+                fix = "give --json a file that can be written, or - for standard output"
+                raise LabError(f"cannot write {self.json}: {error.strerror}", fix) from None
 
 
 def lines(found: Outcome) -> list[str]:

@@ -23,10 +23,12 @@ check_process() {
         '' | *[!0-9]*) refuse "'$1' is not a process id: hakmem doctor [PID]" ;;
     esac
     [ -d "/proc/$1" ] || fail "there is no process $1"
-    [ -r "/proc/$1/maps" ] || fail "the memory map of process $1 cannot be read: ask its user, or root"
+    { true <"/proc/$1/maps"; } 2>/dev/null || fail "the memory map of process $1 cannot be read: ask its user, or root"
     loaded=$(sed -n 's/.* \(\/.*libhakmem[^/]*\)$/\1/p' "/proc/$1/maps" | sort -u)
     if [ -n "$loaded" ]; then
         fine "process $1 has loaded $loaded"
+    elif grep -qa HAKMEM_PURGE_DELAY "/proc/$1/exe" 2>/dev/null; then
+        fine "process $1 is linked with hakmem's archive: $(readlink "/proc/$1/exe")"
     else
         wrong "process $1 has not loaded hakmem: start it with \`hakmem run -- CMD\`; programs that are static or setuid ignore LD_PRELOAD"
     fi

@@ -3,7 +3,7 @@
 # Python runs isolated (-I), so that neither the environment of a program that it starts needs to be changed for it, nor
 # can that environment change it.
 
-. "$root/launcher/install.sh"
+. "$root/launcher/build.sh"
 . "$root/launcher/python.sh"
 
 explain_program='import sys; sys.path.insert(0, sys.argv.pop(1)); from lab import cli; sys.exit(cli.main(sys.argv[1:]))'

@@ -19,6 +19,30 @@ check_variant() {
     is_one_of "$1" $library_variants || refuse "unknown variant '$1': use one of $library_variants"
 }
 
+# A path, or a name in PATH; not what only a shell knows.
+is_program() {
+    case $1 in
+        */*) [ -x "$1" ] && [ ! -d "$1" ] ;;
+        *) (
+            IFS=:
+            for directory in $PATH; do
+                [ ! -f "${directory:-.}/$1" ] || [ ! -x "${directory:-.}/$1" ] || exit 0
+            done
+            exit 1
+        ) ;;
+    esac
+}
+
+# Another hakmem in LD_PRELOAD comes first, and the one asked for is never used.
+warn_of_others() {
+    for other in $(printf '%s' "${LD_PRELOAD:-}" | tr ':' ' '); do
+        case ${other##*/} in
+            libhakmem*) [ "$other" = "$library" ] ||
+                say "LD_PRELOAD names $other already, which comes first: $library will not be used; unset LD_PRELOAD" ;;
+        esac
+    done
+}
+
 hakmem_run() {
     profile=
     variant=standard
@@ -51,7 +75,7 @@ hakmem_run() {
     done
     [ $# -gt 0 ] || refuse "no command given: $run_usage"
     [ -n "$1" ] || refuse "the command is empty: $run_usage"
-    if ! command -v -- "$1" >/dev/null 2>&1; then
+    if ! is_program "$1"; then
         say "command not found: '$1' is not a program in PATH; check its spelling, or give its path"
         exit 127
     fi
@@ -63,6 +87,7 @@ hakmem_run() {
     [ -z "$profile" ] || export HAKMEM_PROFILE="$profile"
     [ -z "$stats" ] || export HAKMEM_STATS=1
     [ -z "$explain" ] || hakmem_explain --run "$library" -- "$@"
+    warn_of_others
     export LD_PRELOAD="${LD_PRELOAD:+$LD_PRELOAD:}$library"
     exec "$@"
 }

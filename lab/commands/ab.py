@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lab import builds, controls, pairs, peers, record, statistics, verdict_text, workloads
+from lab import builds, controls, durations, pairs, peers, record, statistics, verdict_text, workloads
 from lab.errors import AskedWrongly, LabError
 from lab.experiment import LEVELS, Experiment, outcome
 from lab.model import Allocator, Machine, Workload
@@ -67,7 +67,7 @@ def command(
     workload: Annotated[
         list[str] | None, typer.Option("--workload", "-w", help=f"default {DEFAULT_WORKLOAD}; may be repeated")
     ] = None,
-    budget: Annotated[float, typer.Option(min=0.1, help="seconds for each workload, at most")] = 240.0,
+    budget: Annotated[str, typer.Option(help="time for each workload, at most: 90, 90s, 5m")] = "240s",
     level: Annotated[
         str | None, typer.Option(help="run: ±1.0 %; build: ±0.5 % (default for --box and --price)")
     ] = None,
@@ -75,7 +75,10 @@ def command(
         str | None, typer.Option(help="cpu, wall, throughput or instructions; default: cpu for one thread")
     ] = None,
     cpu: Annotated[str, typer.Option(help="a CPU's number, auto, or off for no pinning")] = "auto",
-    min_pairs: Annotated[int, typer.Option(min=1, help="blocks of four runs, at least")] = statistics.MINIMUM_BLOCKS,
+    least_pairs: Annotated[
+        int | None,
+        typer.Option("--min-pairs", min=1, help=f"blocks of four runs, at least; default {statistics.MINIMUM_BLOCKS}"),
+    ] = None,
     max_pairs: Annotated[int, typer.Option(min=1, help="blocks of four runs, at most")] = 1000,
     reason: Annotated[str, typer.Option(help="one line for the record; default: what the figures say")] = "",
     trials: Annotated[int | None, typer.Option(min=1, help="of each control; default 40 and 10")] = None,
@@ -94,8 +97,11 @@ def command(
         raise AskedWrongly(f"unknown metric '{metric}'", f"use one of: {', '.join(pairs.METRICS)}")
     chosen = level or ("build" if box or price else "run")
     if metric == "instructions":
-        min_pairs = max_pairs = 1
-    plan = Plan(chosen, budget, metric, _cpu(cpu), min(min_pairs, max_pairs), max_pairs, seed, quiet)
+        least_pairs = max_pairs = 1
+    min_pairs = min(statistics.MINIMUM_BLOCKS, max_pairs) if least_pairs is None else least_pairs
+    if min_pairs > max_pairs:
+        raise AskedWrongly(f"--min-pairs {min_pairs} is more than --max-pairs {max_pairs}", "lower one or raise the other")
+    plan = Plan(chosen, durations.seconds(budget, "--budget"), metric, _cpu(cpu), min_pairs, max_pairs, seed, quiet)
     asked = workloads.choose(workload or [DEFAULT_WORKLOAD])
     if not asked:
         raise LabError("none of these workloads can be run here", "`hakmem bench --list` says why")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -72,8 +73,10 @@ def command(
             )
     crashed = calls.crashed | proxy.crashed
     lines = [*tail_table.calls(calls), *tail_table.epochs(proxy.throughput())]
-    lines += [*(f"CRASHED: {message}" for message in crashed.values()), *_plots(calls, plot)]
+    lines += [*(f"CRASHED: {message}" for message in crashed.values())]
     results.give(lines, calls.as_json() | _epochs(proxy), to_json)
+    for line in _plots(calls, plot):
+        print(line, file=sys.stderr if to_json == "-" else sys.stdout)
     if calls.interrupted or proxy.interrupted:
         raise KeyboardInterrupt
     return 1 if crashed else 0

@@ -137,7 +137,11 @@ def find(name_or_path: str) -> Allocator:
     family, _, variant = path.partition("-")
     if family == "hakmem":
         return _by_variant(variant or "standard")
-    recipe = recipe_of(path)
+    try:
+        recipe = recipe_of(path)
+    except AskedWrongly as error:
+        ours = ", ".join("hakmem" if each == "standard" else f"hakmem-{each}" for each in VARIANTS)
+        raise AskedWrongly(f"there is no allocator '{path}'", f"{error.fix}, {ours}; or a library's path") from None
     allocator = shelf.read(recipe)
     if allocator is None:
         raise LabError(f"{recipe.name} is not there", f"`hakmem peers {recipe.name}` makes it")

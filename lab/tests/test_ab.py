@@ -78,6 +78,17 @@ def test_too_few_blocks_give_no_verdict(simulated, capsys):
     assert "NEUTRAL" in out and "too few blocks" in out
 
 
+def test_bounds_that_cross_and_a_file_that_cannot_be_are_said(simulated, capsys, tmp_path):
+    assert cli.main(["ab", "good", "slow", "-q", "--no-record", "--min-pairs", "20", "--max-pairs", "10"]) == 2
+    assert "--min-pairs 20 is more than --max-pairs 10" in capsys.readouterr().err
+    assert cli.main(["ab", "good", "slow", "-q", "--no-record", "--budget", "soon"]) == 2
+    assert "--budget is a duration" in capsys.readouterr().err
+    missing = tmp_path / "missing" / "x.json"
+    assert cli.main(["ab", "good", "slow", "-q", "--no-record", "--budget", "240s", "--json", str(missing)]) == 1
+    said = capsys.readouterr()
+    assert "GO" in said.out and f"cannot write {missing}" in said.err
+
+
 def test_too_noisy_says_how_many_more(simulated, capsys):
     simulated.noise = 0.2
     assert cli.main(["ab", "good", "good", "-q", "--no-record", "--max-pairs", "12"]) == 0

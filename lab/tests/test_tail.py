@@ -33,6 +33,10 @@ def test_the_clocks_cost_is_taken_off_and_ticks_become_nanoseconds():
     assert found[-1] == pytest.approx(10000, rel=0.001)
 
 
+def test_one_call_has_all_percentiles():
+    assert set(tail.percentiles(tail.parse(text([(40, 40, 1)])).histogram("malloc"))) == {10}
+
+
 def test_the_cost_is_the_median_of_the_pairs():
     clock = [(18, 18, 10), (20, 20, 50), (22, 22, 30), (5000, 5000, 9)]
     assert tail.parse(text([(40, 40, 1)], clock=clock)).cost_ticks == 20

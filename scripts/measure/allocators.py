@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 from settings import BENCH, PEERS, clean_environment, refuse  # first: it makes lab importable
@@ -75,12 +76,16 @@ class Allocator:
 
 
 def named(words, default):
-    """The allocators of the command line; without any, those of the default that are built."""
+    """The allocators of the command line; without any, those of the default that are built: the others are named."""
     if words:
         return [Allocator(word) for word in words]
     found = [word for word in default if Path(word if "/" in word else BENCH / f"{PREFIX}{word}").is_file()]
     if not found:
         refuse("nothing is built yet: run scripts/build_bench.sh")
+    for word in default:
+        if word not in found:
+            name = Path(word).name
+            print(f"left out, for it is not built: {name} (scripts/build_bench.sh, hakmem peers)", file=sys.stderr)
     return [Allocator(word) for word in found]
 
 

@@ -29,4 +29,17 @@ try "$tree/hakmem" run --explain
 expect_status 2 'no command'
 expect_words err 'no command given' 'no command'
 
+# In a fresh tree its Python is made first; here there is none to make it with.
+rm -rf "$tree/build/venv"
+mkdir -p "$tree/tests" "$tree/poor"
+echo wanted >"$tree/tests/requirements.txt"
+for python in python3 python3.14 python3.13 python3.12 python3.11; do
+    printf '#!/bin/sh\nexit 1\n' >"$tree/poor/$python"
+    chmod +x "$tree/poor/$python"
+done
+try env PATH="$tree/poor:$PATH" "$tree/hakmem" explain 17
+expect_status 1 'explain without Python'
+expect_words err 'explain needs these Python packages' 'explain without Python'
+expect_no_words err 'not found' 'explain without Python'
+
 finish

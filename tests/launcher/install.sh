@@ -75,7 +75,7 @@ expect_words err 'building needs: cmake ninja-build; this system has no apt-get'
 mv "$work/apt-get" "$tools/apt-get"
 
 fresh 0
-in_tools env CC=no-such-compiler "$tree/hakmem" run -- true
+in_tools env CC=no-such-compiler "$tree/hakmem" run -- sh -c :
 expect_status 1 'a CC that is no compiler'
 expect_words err "CC='no-such-compiler' does not compile C" 'a CC that is no compiler'
 

@@ -24,6 +24,7 @@ expect_output "$tree/build/fast/libhakmem-fast.so" 'another variant'
 
 try env LD_PRELOAD="$lib" "$tree/hakmem" run --variant fast -- sh -c 'echo "$LD_PRELOAD"'
 expect_output "$lib:$tree/build/fast/libhakmem-fast.so" 'appended to an existing LD_PRELOAD'
+expect_words err "LD_PRELOAD names $lib already, which comes first" 'another hakmem in LD_PRELOAD'
 
 try env HAKMEM_VERBOSE=1 "$tree/hakmem" run -- true
 expect_words err '^hakmem: first words$' 'the library is loaded'
@@ -73,5 +74,12 @@ try "$tree/hakmem" run -- no-such-program-here
 expect_status 127 'a command that is not there'
 expect_words err "command not found: 'no-such-program-here'" 'a command that is not there'
 [ ! -s "$work/out" ] || complain 'a command that is not there: something on standard output'
+
+# What only a shell knows is no command.
+for word in cd usage; do
+    try "$tree/hakmem" run -- "$word"
+    expect_status 127 "run -- $word"
+    expect_words err 'command not found' "run -- $word"
+done
 
 finish
