@@ -10,7 +10,8 @@
 
 #define RUN_LARGEST ((size_t)SUPERSLAB_RUN_LARGEST * UNIT_SIZE)
 #define MOVE_FROM (128 * KIB) /* shorter runs are copied when they cannot grow */
-#define LONGER_FROM (256 * KIB)
+#define LONGER_FROM \
+    (256 * KIB)       /* bytes of a request that a longer mapping may serve; shorter ones are runs */
 #define SEAM_LEAST 16 /* the part of a mapping that must be left when it ends at its seam */
 #define SIZE_MOST (PTRDIFF_MAX - 2 * (size_t)UNIT_SIZE)
 
@@ -691,9 +692,9 @@ static void *large_resize_run(struct large *large, size_t bytes) {
      * begins. */
     size_t extent = spare_round(bytes);
     bool moves = large->bytes >= MOVE_FROM;
-    struct large *warm = moves ? large_warm_target(large, extent) : NULL;
-    if (warm)
-        return large_move(large, bytes, warm);
+    void *moved = moves ? large_move(large, bytes, large_warm_target(large, extent)) : NULL;
+    if (moved)
+        return moved;
     unsigned more = (unsigned)((bytes - before) >> UNIT_SHIFT);
     if (bytes <= RUN_LARGEST && superslab_extend(large->home, large->start, (unsigned)units, more)) {
         pagemap_set(large->start + before, more, PAGEMAP_RUN_INSIDE, large);
