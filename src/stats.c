@@ -66,14 +66,16 @@ static void stats_print_calls(void) {
              stats_count(&os_counts.advise_enomem) + stats_count(&os_counts.advise_other));
 }
 
-/* What the calls were for and, as time was asked for with the summary, what they took. */
+/* What the calls were for and, if they are timed (HAKMEM_STATS), what they took. */
 static void stats_print_costs(void) {
     static const char names[OS_KINDS][8] = {"mmap", "munmap", "mremap", "madvise"};
     for (unsigned kind = 0; kind < OS_KINDS; kind++) {
         unsigned long kib = stats_count(&os_counts.bytes[kind]) / KIB,
                       us = stats_count(&os_counts.ns[kind]) / 1000;
-        if (kib != 0 || us != 0)
+        if (us != 0)
             log_line("    %s for %lu KiB in %lu us", names[kind], kib, us);
+        else if (kib != 0)
+            log_line("    %s for %lu KiB", names[kind], kib);
     }
     log_line("  other calls     sleep %lu, wake %lu, name %lu, file %lu", stats_count(&os_counts.wait),
              stats_count(&os_counts.wake), stats_count(&os_counts.name), stats_count(&os_counts.file));

@@ -263,7 +263,7 @@ static struct superslab_run superslab_take_run(unsigned units, bool grows) {
         if (superslab_may_hold(home, superslab_mask(from, units))) {
             run.start = home->start + (size_t)from * UNIT_SIZE;
             run.home = home;
-            run.full = (home->full & home->dirty & superslab_mask(from, units)) != 0;
+            run.full = superslabs.decommit && (home->full & home->dirty & superslab_mask(from, units)) != 0;
             run.zeroed = superslab_claim(home, superslab_mask(from, units));
         }
     }

@@ -44,7 +44,7 @@ struct superslab_run {
     unsigned char *start; /* NULL: no memory */
     struct superslab *home;
     bool zeroed; /* every byte reads as zero */
-    bool full;   /* some of its units were given back as full, and are in memory still */
+    bool full;   /* some of its units were given back as full, are in memory still, and may go home */
 };
 
 /* Takes `units` (1..SUPERSLAB_RUN_LARGEST) neighbouring units. */
