@@ -246,9 +246,10 @@ static unsigned heap_gather_inside(struct heap *heap, unsigned class, void **end
         have = heap_gather_free(mine, end, count);
     if (have == 0)
         have = heap_carve(heap, class, end, count);
-    if (have == 0 && heap_adopt(heap, class, true))
-        have = heap_gather_free(mine, end, count);
-    return have;
+    if (have > 0 || !heap_adopt(heap, class, true))
+        return have;
+    have = heap_gather_free(mine, end, count);
+    return have > 0 ? have : heap_carve(heap, class, end, count);
 }
 
 static unsigned heap_gather(struct heap *heap, unsigned class, void **end, unsigned count) {

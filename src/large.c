@@ -12,6 +12,7 @@
 #define MOVE_FROM (128 * KIB) /* shorter runs are copied when they cannot grow */
 #define LONGER_FROM \
     (256 * KIB)       /* bytes of a request that a longer mapping may serve; shorter ones are runs */
+#define LENDS 3       /* the part of a request that may lie fallow behind it, while other blocks are live */
 #define SEAM_LEAST 16 /* the part of a mapping that must be left when it ends at its seam */
 #define SIZE_MOST (PTRDIFF_MAX - 2 * (size_t)UNIT_SIZE)
 
@@ -61,6 +62,13 @@ static void large_give_record(struct large *large) {
     favour_take(&larges.lock);
     large_push(&larges.unused, large);
     favour_release(&larges.lock);
+}
+
+/* There is one at hand to cut slack off with. */
+static void large_have_record(void) {
+    struct large *large = large_take_record();
+    if (large)
+        large_give_record(large);
 }
 
 /* What is more was allowed by limit_take before; less is given back. */
@@ -114,8 +122,10 @@ static void large_count_live(struct large *large) {
 
 /* The block has `bytes` now, and stands on extent bytes. One that has grown is to be measured anew. */
 static void large_enter(struct large *large, size_t bytes) {
-    if (large->bytes != 0 && bytes > large->bytes)
+    if (large->bytes != 0 && bytes > large->bytes) {
         large->every = large->due = 0;
+        large->grew = true;
+    }
     large->bytes = bytes;
     large_count_live(large);
 }
@@ -180,7 +190,7 @@ static struct large *large_give_up_oldest(void) {
 
 /* Cuts what is above `extent` off a mapping; a record for it, NULL when there is none at hand. */
 static struct large *large_cut(struct large *large, size_t extent) {
-    struct large *rest = large_pop(&larges.unused);
+    struct large *rest = pagemap_reserve(large->start + extent, 1) ? large_pop(&larges.unused) : NULL;
     if (!rest)
         return NULL;
     size_t seam = large->seam > extent ? large->seam - extent : 0;
@@ -505,10 +515,18 @@ static struct large *large_take_recent(size_t bytes, size_t fit, size_t alignmen
     if (UNLIKELY(!large))
         return NULL;
     larges.held -= large_weight(large);
+    large->grew = false;
     large->bytes = bytes;
     larges.held += large_weight(large);
     large_count_bytes(large);
     return large;
+}
+
+/* The longest mapping that may serve: twice as long as what was asked for would be missed if that stays, unless there is
+ * little else. */
+static size_t large_lends(size_t fit, size_t most) {
+    size_t near = fit + fit / LENDS;
+    return larges.live < fit || near > most ? most : near;
 }
 
 /* A longer mapping that waits, whole: for a long block any; else a long one; or one that is in memory, when something that
@@ -518,7 +536,7 @@ static struct large *large_take_longer(size_t fit, size_t alignment, struct larg
     struct large *large = NULL;
     if (fit < least && large_is_crowded(fit)) {
         large_gather(out);
-        large = large_take_waiting(fit, least, alignment, true);
+        large = large_take_waiting(fit, large_lends(fit, least), alignment, true);
         if (large && !large_is_warm(large))
             large = large_put_back(large);
     }
@@ -535,6 +553,7 @@ static NOINLINE struct large *large_take_fit(size_t bytes, size_t fit, size_t al
         large = large_take_longer(fit, alignment, &out);
     if (large) {
         large_enter(large, bytes);
+        large->grew = false;
         if (!out)
             out = large_excess();
     }
@@ -590,12 +609,20 @@ FLATTEN void *large_new(size_t size, size_t alignment, bool *zeroed) {
     return large_new_block(size, alignment, false, zeroed);
 }
 
+/* Room for each of many would spread them over three times the addresses, and over pages that are not warm. */
+static bool large_has_few(void) {
+    favour_take(&larges.lock);
+    bool few = larges.live < RUN_LARGEST;
+    favour_release(&larges.lock);
+    return few;
+}
+
 NOINLINE void *large_new_to_grow(size_t size, bool again) {
     size_t bytes = align_up(size, UNIT_SIZE);
-    bool zeroed;
-    if (again && size <= RUN_LARGEST)
+    bool zeroed, grows = size <= RUN_LARGEST && large_has_few();
+    if (again && grows)
         return large_hand_out(large_new_from_below(size, bytes, bytes, UNIT_SIZE, true, &zeroed));
-    return large_new_block(size, UNIT_SIZE, true, &zeroed);
+    return large_new_block(size, UNIT_SIZE, grows, &zeroed);
 }
 
 /* ---- resizing ---- */
@@ -636,7 +663,7 @@ static bool large_end_at_seam(struct large *large) {
 }
 
 /* Where a block that grows finds warm pages: the smallest mapping that waits and is long enough, if at least half of it
- * is in memory. Its seam, if any, must come to lie under the block's pages; or it ends there, if it loses little by that. */
+ * is in memory; for a run one that has grown, too, or is not much longer: others have other uses. Its seam, if any, must come to lie under the block's pages; or it ends there, if it loses little by that. */
 static struct large *large_warm_target(const struct large *large, size_t bytes) {
     favour_take(&larges.lock);
     struct large *target = large->seam ? NULL : large_take_waiting(bytes, SIZE_MOST, UNIT_SIZE, true);
@@ -644,7 +671,8 @@ static struct large *large_warm_target(const struct large *large, size_t bytes) 
     if (!target)
         return NULL;
     bool seam_shows = target->seam > large->extent;
-    if (target->resident >= target->extent / 2 &&
+    bool of_its_kind = !large->home || target->grew || target->extent <= 2 * bytes;
+    if (of_its_kind && target->resident >= target->extent / 2 &&
         (!seam_shows ||
          (target->seam >= bytes && target->seam >= target->extent / SEAM_LEAST && large_end_at_seam(target))))
         return target;
@@ -660,7 +688,10 @@ static void *large_move(struct large *large, size_t bytes, struct large *target)
     pagemap_set(large->start, 1, PAGEMAP_NONE, NULL);
     if (!large_move_pages(large, target)) {
         pagemap_set(large->start, 1, tag, large);
-        large_release(target);
+        if (target->resident > 0) /* it waited, and is as it was */
+            large_settle(target);
+        else
+            large_release(target);
         return NULL;
     }
     favour_take(&larges.lock);
@@ -741,6 +772,12 @@ void *large_resize(struct large *large, size_t size) {
     void *start = large->start;
     if (!large_grow_inside(large, bytes))
         start = large->home ? large_resize_run(large, bytes) : large_resize_mapping(large, bytes);
+    if (!start) {
+        favour_take(&larges.lock);
+        large_leave(large);
+        large_count_live(large);
+        favour_release(&larges.lock);
+    }
     large_settle(NULL);
     return start;
 }
@@ -770,6 +807,7 @@ static void large_gather_now(void) {
 size_t large_purge(size_t keep) {
     size_t purged = 0;
     bool runs = false;
+    large_have_record();
     large_gather_now();
     for (struct large *large; (large = large_give_up(keep)) != NULL;) {
         runs |= large->home != NULL;

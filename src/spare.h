@@ -39,6 +39,7 @@ struct large {
     struct large *newer, *older; /* by age */
     unsigned place;              /* waiting: in large's table */
     uint16_t every, due; /* frees from one measuring to the next (0: not measured yet), and left until then */
+    bool grew;           /* since it was handed out: the next one of its kind will, too */
     bool roomy;          /* live: it has slack that can be taken back */
     uint32_t since;      /* ... since this look of large's */
 };

@@ -12,6 +12,7 @@
 
 #include <memory_resource>
 #include <new>
+#include <typeinfo>
 
 namespace hakmem {
 
@@ -39,7 +40,7 @@ class memory_resource final : public std::pmr::memory_resource {
 
     bool do_is_equal(const std::pmr::memory_resource &other) const noexcept override {
 #ifdef __cpp_rtti /* each library that hides its inline functions has a resource of its own, on the one heap */
-        return this == &other || dynamic_cast<const memory_resource *>(&other) != nullptr;
+        return this == &other || typeid(other) == typeid(memory_resource);
 #else
         return this == &other;
 #endif

@@ -368,6 +368,64 @@ static void large_block_in_memory_serves_before_another_goes(void **state) {
     check_cache();
 }
 
+/* While other blocks are live, one that would stay on twice its length would be missed by the next that is as long. */
+static void large_much_longer_block_does_not_serve_beside_others(void **state) {
+    (void)state;
+    void *live[4];
+    for (int i = 0; i < 4; i++)
+        live[i] = new_dense_block(2 * MIB);
+    unsigned char *big = new_dense_block(4 * MIB);
+    delete_block(big);
+    void *kept = new_block(2 * MIB);
+    assert_ptr_not_equal(kept, big);
+    void *near = new_block(3 * MIB + MIB / 4);
+    assert_ptr_equal(near, big);
+    for (int i = 0; i < 4; i++)
+        delete_block(live[i]);
+    delete_block(kept);
+    delete_block(near);
+    check_cache();
+}
+
+/* A block that cannot be resized keeps its slack, and that can still be taken. With no record at hand, too. */
+static void large_slack_outlives_a_refusal(void **state) {
+    (void)state;
+    delete_block(new_dense_block(16 * MIB));
+    void *block = new_block(2 * MIB);
+    assert_int_equal(larges.slack, 14 * MIB);
+    assert_null(large_resize(record_of(block), (size_t)1 << 47));
+    assert_int_equal(larges.slack, 14 * MIB);
+    struct large *unused = larges.unused;
+    larges.unused = NULL;
+    assert_int_equal(large_purge(0), 14 * MIB);
+    assert_int_equal(larges.slack, 0);
+    for (struct large *record; (record = large_pop(&unused)) != NULL;)
+        large_push(&larges.unused, record);
+    delete_block(block);
+    check_cache();
+}
+
+/* Only the first unit of a mapping is entered, and a part that is cut off begins anywhere: also where no mapping ever has. */
+static void large_part_that_is_cut_off_has_a_place_in_the_pagemap(void **state) {
+    (void)state;
+    enum { MOST = 60, CHUNK_SHIFT = 26 };
+    const size_t size = 3 * MIB + 3 * MIB / 4;
+    unsigned char *blocks[MOST], *last = NULL;
+    unsigned count = 0;
+    delete_block(new_block(100 * KIB)); /* a record */
+    while (count < MOST &&
+           (!last || (uintptr_t)last >> CHUNK_SHIFT == (uintptr_t)(last + 2 * MIB) >> CHUNK_SHIFT))
+        last = blocks[count++] = new_block(size);
+    assert_true(count < MOST);
+    large_configure(256 * KIB);
+    while (count > 0)
+        delete_block(blocks[--count]);
+    void *first = new_block(2 * MIB), *second = new_block(size - 2 * MIB);
+    delete_block(first);
+    delete_block(second);
+    check_cache();
+}
+
 /* What a longer block lends counts as held: when more becomes live than fits beside it, it goes before anybody looks. */
 static void large_slack_makes_way(void **state) {
     (void)state;
@@ -822,6 +880,9 @@ int main(void) {
         cmocka_unit_test_setup(large_long_blocks_count_whole, setup),
         cmocka_unit_test_setup(large_longer_block_serves, setup),
         cmocka_unit_test_setup(large_block_in_memory_serves_before_another_goes, setup),
+        cmocka_unit_test_setup(large_much_longer_block_does_not_serve_beside_others, setup),
+        cmocka_unit_test_setup(large_slack_outlives_a_refusal, setup),
+        cmocka_unit_test_setup(large_part_that_is_cut_off_has_a_place_in_the_pagemap, setup),
         cmocka_unit_test_setup(large_slack_makes_way, setup),
         cmocka_unit_test_setup(large_shorter_block_is_stretched, setup),
         cmocka_unit_test_setup(large_stretch_that_is_refused_changes_nothing, setup),
