@@ -18,8 +18,13 @@ def give(lines: Sequence[str], data: Mapping[str, Any], to_json: str = "") -> No
         return
     print("\n".join(lines))
     if to_json:
-        try:
-            Path(to_json).write_text(text + "\n", encoding="utf-8")
-        except OSError as error:
-            fix = "give --json a file that can be written, or - for standard output"
-            raise LabError(f"cannot write {to_json}: {error.strerror}", fix) from None
+        write(to_json, text + "\n")
+
+
+def write(path: str, text: str) -> None:
+    """The file of --json. Raises LabError when it cannot be written."""
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        fix = "give --json a file that can be written, or - for standard output"
+        raise LabError(f"cannot write {path}: {error.strerror}", fix) from None

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Any
 
-from lab import record, statistics
-from lab.errors import LabError
+from lab import record, results, statistics
 from lab.experiment import Outcome
 
 
@@ -27,11 +25,7 @@ class Output:
         if self.json == "-":
             sys.stdout.write(record.compact(facts))
         elif self.json:
-            try:
-                Path(self.json).write_text(record.compact(facts))
-            except OSError as error:
-                fix = "give --json a file that can be written, or - for standard output"
-                raise LabError(f"cannot write {self.json}: {error.strerror}", fix) from None
+            results.write(self.json, record.compact(facts))
 
 
 def lines(found: Outcome) -> list[str]:

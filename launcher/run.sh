@@ -86,8 +86,8 @@ hakmem_run() {
     ensure_built "$variant" || exit 1
     [ -z "$profile" ] || export HAKMEM_PROFILE="$profile"
     [ -z "$stats" ] || export HAKMEM_STATS=1
-    [ -z "$explain" ] || hakmem_explain --run "$library" -- "$@"
     warn_of_others
+    [ -z "$explain" ] || hakmem_explain --run "$library" -- "$@"
     export LD_PRELOAD="${LD_PRELOAD:+$LD_PRELOAD:}$library"
     exec "$@"
 }

@@ -62,13 +62,17 @@ static COLD void *alloc_large_again(size_t size, size_t alignment, bool *zeroed)
     return block ? block : alloc_fail();
 }
 
+static ALWAYS_INLINE void alloc_count_large(void) {
+    if (LIKELY(heap_own != NULL))
+        heap_own->larges++;
+    purge_after_take();
+}
+
 static ALWAYS_INLINE void *alloc_large_aligned(size_t size, size_t alignment, bool *zeroed) {
     void *block = large_new(size, alignment, zeroed);
     if (UNLIKELY(!block) && !(block = alloc_large_again(size, alignment, zeroed)))
         return NULL;
-    if (LIKELY(heap_own != NULL))
-        heap_own->larges++;
-    purge_after_take();
+    alloc_count_large();
     return block;
 }
 
@@ -274,8 +278,7 @@ static void *alloc_grown(size_t usable, size_t size) {
     void *block = large ? large_new_to_grow(size, usable > SIZECLASS_LARGEST) : NULL;
     if (!block)
         return alloc_malloc(size);
-    heap_own->larges++;
-    purge_after_take();
+    alloc_count_large();
     return block;
 }
 

@@ -9,8 +9,8 @@
  *
  * Small blocks that long runs of frees go through get a deep one: a push finds a low byte that wraps four times, and three
  * times goes on. Behind the array stands the spare: half a magazine moves between the two before anything is refilled or
- * flushed, and a quarter where it goes back and forth, so that a program that swings around an edge pays nothing. A long run of frees puts magazines by whole, as
- * packs. Then come the heap's slabs, filed by how full they are. Refill takes from the fullest: sparse ones go home.
+ * flushed, a quarter where it goes back and forth, so that who swings around an edge pays nothing. Long runs of frees put
+ * magazines by whole, as packs. Then come the heap's slabs, filed by fill. Refill takes from the fullest: sparse ones go home.
  *
  * P1  a magazine's sentinel is NULL, and all words from it to the top are blocks of its class
  * P2  a slab is in the bin of its fill, exactly if it has free bits

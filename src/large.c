@@ -9,9 +9,8 @@
 #include <string.h>
 
 #define RUN_LARGEST ((size_t)SUPERSLAB_RUN_LARGEST * UNIT_SIZE)
-#define MOVE_FROM (128 * KIB) /* shorter runs are copied when they cannot grow */
-#define LONGER_FROM \
-    (256 * KIB)       /* bytes of a request that a longer mapping may serve; shorter ones are runs */
+#define MOVE_FROM (128 * KIB)   /* shorter runs are copied when they cannot grow */
+#define LONGER_FROM (256 * KIB) /* bytes of a request that a longer mapping may serve */
 #define LENDS 3       /* the part of a request that may lie fallow behind it, while other blocks are live */
 #define SEAM_LEAST 16 /* the part of a mapping that must be left when it ends at its seam */
 #define SIZE_MOST (PTRDIFF_MAX - 2 * (size_t)UNIT_SIZE)
@@ -443,16 +442,13 @@ static bool large_stretch(struct large *large, size_t bytes) {
     return true;
 }
 
-/* The block that was to serve does not: it waits on. */
-static struct large *large_put_back(struct large *large) {
-    if (large)
-        large_wait(large);
+/* A mapping that was taken to serve. It waits on, unless it is in memory: then hardly another page will be touched, wherever
+ * the request ends. */
+static struct large *large_if_warm(struct large *large) {
+    if (!large || large->resident >= large->extent - large->extent / 4)
+        return large;
+    large_wait(large);
     return NULL;
-}
-
-/* True of a mapping of which other pages will hardly be touched than are in memory, wherever its bytes end. */
-static bool large_is_warm(const struct large *large) {
-    return large->resident >= large->extent - large->extent / 4;
 }
 
 /* For a long block, or where something that waits would have to go home for a new one: the longest mapping that waits and is
@@ -463,8 +459,8 @@ static struct large *large_take_stretched(size_t bytes, size_t alignment) {
     favour_take(&larges.lock);
     bool stretches = bytes > LARGE_LONG || large_is_crowded(bytes);
     struct large *large = stretches ? large_waited(spare_take_shorter(bytes, bytes / LARGE_STRETCH)) : NULL;
-    if (large && bytes <= LARGE_LONG && !large_is_warm(large))
-        large = large_put_back(large);
+    if (bytes <= LARGE_LONG)
+        large = large_if_warm(large);
     favour_release(&larges.lock);
     if (!large || large_stretch(large, bytes))
         return large;
@@ -515,7 +511,6 @@ static struct large *large_take_recent(size_t bytes, size_t fit, size_t alignmen
     if (UNLIKELY(!large))
         return NULL;
     larges.held -= large_weight(large);
-    large->grew = false;
     large->bytes = bytes;
     larges.held += large_weight(large);
     large_count_bytes(large);
@@ -536,9 +531,7 @@ static struct large *large_take_longer(size_t fit, size_t alignment, struct larg
     struct large *large = NULL;
     if (fit < least && large_is_crowded(fit)) {
         large_gather(out);
-        large = large_take_waiting(fit, large_lends(fit, least), alignment, true);
-        if (large && !large_is_warm(large))
-            large = large_put_back(large);
+        large = large_if_warm(large_take_waiting(fit, large_lends(fit, least), alignment, true));
     }
     if (large || fit <= RUN_LARGEST)
         return large;
@@ -553,7 +546,6 @@ static NOINLINE struct large *large_take_fit(size_t bytes, size_t fit, size_t al
         large = large_take_longer(fit, alignment, &out);
     if (large) {
         large_enter(large, bytes);
-        large->grew = false;
         if (!out)
             out = large_excess();
     }
@@ -583,6 +575,7 @@ static NOINLINE struct large *large_new_from_below(size_t size, size_t bytes, si
 static ALWAYS_INLINE void *large_hand_out(struct large *large) {
     if (UNLIKELY(!large))
         return NULL;
+    large->grew = false;
     pagemap_set(large->start, 1, large->home ? PAGEMAP_RUN : PAGEMAP_MAPPING, large);
     return large->start;
 }
@@ -663,18 +656,20 @@ static bool large_end_at_seam(struct large *large) {
 }
 
 /* Where a block that grows finds warm pages: the smallest mapping that waits and is long enough, if at least half of it
- * is in memory; for a run one that has grown, too, or is not much longer: others have other uses. Its seam, if any, must come to lie under the block's pages; or it ends there, if it loses little by that. */
+ * is in memory; for a run one that has grown, too, or is not much longer: others have other uses. Its seam, if any, must
+ * come to lie under the block's pages; or it ends there, if enough is left. */
 static struct large *large_warm_target(const struct large *large, size_t bytes) {
     favour_take(&larges.lock);
     struct large *target = large->seam ? NULL : large_take_waiting(bytes, SIZE_MOST, UNIT_SIZE, true);
     favour_release(&larges.lock);
     if (!target)
         return NULL;
-    bool seam_shows = target->seam > large->extent;
     bool of_its_kind = !large->home || target->grew || target->extent <= 2 * bytes;
-    if (of_its_kind && target->resident >= target->extent / 2 &&
-        (!seam_shows ||
-         (target->seam >= bytes && target->seam >= target->extent / SEAM_LEAST && large_end_at_seam(target))))
+    bool good = of_its_kind && target->resident >= target->extent / 2;
+    if (good && target->seam > large->extent)
+        good =
+            target->seam >= bytes && target->seam >= target->extent / SEAM_LEAST && large_end_at_seam(target);
+    if (good)
         return target;
     large_settle(target);
     return NULL;
@@ -772,12 +767,8 @@ void *large_resize(struct large *large, size_t size) {
     void *start = large->start;
     if (!large_grow_inside(large, bytes))
         start = large->home ? large_resize_run(large, bytes) : large_resize_mapping(large, bytes);
-    if (!start) {
-        favour_take(&larges.lock);
-        large_leave(large);
-        large_count_live(large);
-        favour_release(&larges.lock);
-    }
+    if (!start) /* its slack counts again */
+        large_set(large, large->bytes, large->extent);
     large_settle(NULL);
     return start;
 }

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from lab import peers
+from lab import peers, results
 from lab.errors import LabError
 from lab.peers import PeerResult, Step
 from lab.peers.recipe import Recipe
@@ -68,15 +68,12 @@ def _made(wanted: list[Recipe], again: bool, quiet: bool) -> list[PeerResult]:
         return peers.get([recipe.name for recipe in wanted], report, again)
 
 
-def _write_json(target: str, results: list[PeerResult]) -> None:
-    text = json.dumps([asdict(result) for result in results], indent=2)
+def _write_json(target: str, made: list[PeerResult]) -> None:
+    text = json.dumps([asdict(result) for result in made], indent=2)
     if target == "-":
         print(text)
         return
-    try:
-        Path(target).write_text(text + "\n")
-    except OSError as error:
-        raise LabError(f"cannot write {target}: {error.strerror}", "give --json a file that can be written") from None
+    results.write(target, text + "\n")
 
 
 def _print_table(results: list[PeerResult]) -> None:

@@ -73,7 +73,7 @@ def command(
             )
     crashed = calls.crashed | proxy.crashed
     lines = [*tail_table.calls(calls), *tail_table.epochs(proxy.throughput())]
-    lines += [*(f"CRASHED: {message}" for message in crashed.values())]
+    lines += [f"CRASHED: {message}" for message in crashed.values()]
     results.give(lines, calls.as_json() | _epochs(proxy), to_json)
     for line in _plots(calls, plot):
         print(line, file=sys.stderr if to_json == "-" else sys.stdout)

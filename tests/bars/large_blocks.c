@@ -3,9 +3,9 @@
  *
  * Blocks of 64 KiB to 64 MiB, 1,000 rounds each: one size alone; all six sizes one after the other in an order that
  * changes from round to round; and all six live at once. After the first ten rounds there must be no system call for
- * memory at all. Nor when one block at a time has any size up to 4 MiB and is written whole, but for a call or two when it is
- * longer than each before; nor when a vector grows to 700,000 bytes in steps of an eighth. What is kept for that is bounded: when all is freed, no more is held than was ever live at once, and
- * an eighth.
+ * memory at all. Nor when one block at a time has any size up to 4 MiB and is written whole, but for a call or two when
+ * it is longer than each before; nor when a vector grows to 700,000 bytes in steps of an eighth. What is kept for that is
+ * bounded: when all is freed, no more is held than was ever live at once, and an eighth.
  */
 #include "calls.h"
 
