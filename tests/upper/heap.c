@@ -883,6 +883,7 @@ static void heap_takes_what_it_inherited_rather_than_nothing(void **state) {
     superslab_unmap_free();
     take_block(parents, CLASS);
     take_block(own, 0); /* its records are there */
+    own->class[CLASS].units = 0;
     kernel.map.refuse = ALWAYS;
     take_all(parents, CLASS);
     while (live_count > 40)

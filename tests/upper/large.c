@@ -368,22 +368,108 @@ static void large_block_in_memory_serves_before_another_goes(void **state) {
     check_cache();
 }
 
+/* Of a mapping that is hardly in memory other pages would be touched. */
+static void large_cold_block_does_not_serve(void **state) {
+    (void)state;
+    unsigned char *cold = new_block(4 * MIB);
+    delete_block(cold);
+    larges.live_peak = 0;
+    void *dense[4];
+    for (int i = 0; i < 4; i++)
+        dense[i] = new_dense_block(MIB + MIB / 4);
+    for (int i = 0; i < 4; i++)
+        delete_block(dense[i]);
+    assert_true(large_is_crowded(3 * MIB));
+    void *block = new_block(3 * MIB);
+    assert_ptr_not_equal(block, cold);
+    delete_block(block);
+    check_cache();
+}
+
 /* While other blocks are live, one that would stay on twice its length would be missed by the next that is as long. */
 static void large_much_longer_block_does_not_serve_beside_others(void **state) {
     (void)state;
+    larges.live_peak = 0;
     void *live[4];
     for (int i = 0; i < 4; i++)
         live[i] = new_dense_block(2 * MIB);
     unsigned char *big = new_dense_block(4 * MIB);
     delete_block(big);
-    void *kept = new_block(2 * MIB);
+    assert_true(large_is_crowded(2 * MIB + MIB / 2));
+    void *kept = new_block(2 * MIB + MIB / 2);
     assert_ptr_not_equal(kept, big);
-    void *near = new_block(3 * MIB + MIB / 4);
-    assert_ptr_equal(near, big);
+    delete_block(kept);
+    large_purge(0);
+    big = new_dense_block(4 * MIB);
+    delete_block(big);
+    assert_true(large_is_crowded(3 * MIB + MIB / 8));
+    kept = new_block(3 * MIB + MIB / 8);
+    assert_ptr_equal(kept, big);
     for (int i = 0; i < 4; i++)
         delete_block(live[i]);
     delete_block(kept);
-    delete_block(near);
+    check_cache();
+}
+
+/* A run that grows moves into what has grown, too; from others of more than twice the length it stays away. */
+static void large_run_moves_into_its_kind(void **state) {
+    (void)state;
+    unsigned char *other = new_dense_block(2 * MIB);
+    delete_block(other);
+    unsigned char *run = new_block(256 * KIB);
+    assert_ptr_equal(large_resize(record_of(run), 320 * KIB), run);
+    delete_block(run);
+    large_purge(0);
+    unsigned char *grown = large_resize(record_of(new_block(2 * MIB)), 4 * MIB);
+    memset(grown, 1, 4 * MIB);
+    delete_block(grown);
+    run = new_block(200 * KIB);
+    assert_ptr_equal(large_resize(record_of(run), 320 * KIB), grown);
+    assert_int_equal(record_of(grown)->seam, 256 * KIB);
+    delete_block(grown);
+    assert_ptr_equal(new_block(4 * MIB), grown); /* now it is one of another kind */
+    delete_block(grown);
+    run = new_block(256 * KIB);
+    assert_ptr_equal(large_resize(record_of(run), 320 * KIB), run);
+    delete_block(run);
+    check_cache();
+}
+
+/* A mapping whose seam shows ends there, unless hardly anything would be left of it. */
+static void large_mapping_ends_at_its_seam(void **state) {
+    (void)state;
+    large_configure(64 * MIB);
+    for (size_t size = 4 * MIB; size <= 20 * MIB; size += 16 * MIB) {
+        unsigned char *run = new_block(MIB), *grown = large_resize(record_of(new_block(2 * MIB)), size);
+        memset(grown, 1, size);
+        delete_block(grown);
+        assert_ptr_equal(large_resize(record_of(run), MIB + MIB / 4), grown);
+        assert_int_equal(record_of(grown)->seam, MIB);
+        grown = large_resize(record_of(grown), size);
+        memset(grown, 1, size);
+        assert_int_equal(record_of(grown)->seam, MIB);
+        delete_block(grown);
+        run = new_block(200 * KIB);
+        unsigned char *now = large_resize(record_of(run), 320 * KIB);
+        assert_ptr_equal(now, size == 4 * MIB ? grown : run);
+        assert_int_equal(large_mapped_bytes(), size == 4 * MIB ? MIB : size);
+        delete_block(now);
+        large_purge(0);
+    }
+}
+
+/* Runs that grow stand apart, but only while there are few. */
+static void large_few_that_grow_get_room(void **state) {
+    (void)state;
+    unsigned char *first = large_new_to_grow(40 * KIB, false), *second = large_new_to_grow(40 * KIB, false);
+    assert_int_equal((second - first) % (16 * UNIT_SIZE), 0);
+    void *live = new_block(2 * MIB);
+    unsigned char *third = large_new_to_grow(40 * KIB, false), *fourth = large_new_to_grow(40 * KIB, false);
+    assert_int_not_equal((third - first) % (16 * UNIT_SIZE), 0);
+    assert_int_not_equal((fourth - first) % (16 * UNIT_SIZE), 0);
+    void *all[] = {first, second, third, fourth, live};
+    for (unsigned i = 0; i < ARRAY_LENGTH(all); i++)
+        delete_block(all[i]);
     check_cache();
 }
 
@@ -408,7 +494,7 @@ static void large_slack_outlives_a_refusal(void **state) {
 /* Only the first unit of a mapping is entered, and a part that is cut off begins anywhere: also where no mapping ever has. */
 static void large_part_that_is_cut_off_has_a_place_in_the_pagemap(void **state) {
     (void)state;
-    enum { MOST = 60, CHUNK_SHIFT = 26 };
+    enum { MOST = 400, CHUNK_SHIFT = 26 };
     const size_t size = 3 * MIB + 3 * MIB / 4;
     unsigned char *blocks[MOST], *last = NULL;
     unsigned count = 0;
@@ -418,8 +504,8 @@ static void large_part_that_is_cut_off_has_a_place_in_the_pagemap(void **state) 
         last = blocks[count++] = new_block(size);
     assert_true(count < MOST);
     large_configure(256 * KIB);
-    while (count > 0)
-        delete_block(blocks[--count]);
+    for (unsigned i = 0; i < count; i++)
+        delete_block(blocks[i]);
     void *first = new_block(2 * MIB), *second = new_block(size - 2 * MIB);
     delete_block(first);
     delete_block(second);
@@ -880,6 +966,10 @@ int main(void) {
         cmocka_unit_test_setup(large_long_blocks_count_whole, setup),
         cmocka_unit_test_setup(large_longer_block_serves, setup),
         cmocka_unit_test_setup(large_block_in_memory_serves_before_another_goes, setup),
+        cmocka_unit_test_setup(large_cold_block_does_not_serve, setup),
+        cmocka_unit_test_setup(large_run_moves_into_its_kind, setup),
+        cmocka_unit_test_setup(large_mapping_ends_at_its_seam, setup),
+        cmocka_unit_test_setup(large_few_that_grow_get_room, setup),
         cmocka_unit_test_setup(large_much_longer_block_does_not_serve_beside_others, setup),
         cmocka_unit_test_setup(large_slack_outlives_a_refusal, setup),
         cmocka_unit_test_setup(large_part_that_is_cut_off_has_a_place_in_the_pagemap, setup),
