@@ -116,11 +116,11 @@ static void heap_hand_over(struct heap_class *theirs, struct heap_class *ours, c
     ours->out += out;
 }
 
-/* Takes a slab with free blocks of this class from a heap that nobody uses, when we have none to carve. `any`: no other is to
- * be had. Heaps' lock held. */
-static bool heap_adopt_from(struct heap *heap, struct heap *idle, unsigned class, bool any) {
+/* Takes a slab with free blocks of this class from a heap that nobody uses, when we have none to carve. Heaps'
+ * lock held. */
+static bool heap_adopt_from(struct heap *heap, struct heap *idle, unsigned class) {
     struct heap_class *theirs = &idle->class[class], *ours = &heap->class[class];
-    if (idle->inherited && ours->units == 0 && !any)
+    if (idle->inherited && ours->units == 0)
         return false; /* a first slab is fresh: what the parent shares is only used when this one is full */
     if (idle->inherited && theirs->array) {
         heap_drain_class(idle, class);
@@ -153,7 +153,7 @@ static bool heap_adopt_from(struct heap *heap, struct heap *idle, unsigned class
     return true;
 }
 
-static bool heap_adopt(struct heap *heap, unsigned class, bool any) {
+static bool heap_adopt(struct heap *heap, unsigned class) {
     bool adopted = false;
     if (__atomic_load_n(&heaps.idle_count, __ATOMIC_RELAXED) == 0)
         return false; /* a hint */
@@ -161,7 +161,7 @@ static bool heap_adopt(struct heap *heap, unsigned class, bool any) {
     struct heap *idle = heaps.idle;
     for (unsigned looked = 0; idle && !adopted && looked < IDLE_LOOKED_AT; looked++, idle = idle->next_idle) {
         visit_enter(&idle->visit);
-        adopted = heap_adopt_from(heap, idle, class, any);
+        adopted = heap_adopt_from(heap, idle, class);
         visit_leave(&idle->visit);
     }
     lock_release(&heaps.lock);
@@ -242,11 +242,12 @@ static unsigned heap_gather_inside(struct heap *heap, unsigned class, void **end
         return have;
     }
     bool exhausted = !mine->carving || slab_fresh(mine->carving) == 0;
-    if (exhausted && heap_adopt(heap, class, false))
+    if (exhausted && heap_adopt(heap, class))
         have = heap_gather_free(mine, end, count);
     if (have == 0)
         have = heap_carve(heap, class, end, count);
-    if (have > 0 || !heap_adopt(heap, class, true))
+    /* No memory: heap_carve has asked for a first slab, so that now what was inherited will do. */
+    if (have > 0 || !heap_adopt(heap, class))
         return have;
     have = heap_gather_free(mine, end, count);
     return have > 0 ? have : heap_carve(heap, class, end, count);
