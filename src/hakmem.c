@@ -23,6 +23,7 @@
 
 #include "superslab.c"
 
+#include "huge.c"
 #include "slab.c"
 #include "slab_push.c"
 #include "slab_wide.c"

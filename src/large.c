@@ -1,6 +1,7 @@
 #include "large.h"
 
 #include "favour.h"
+#include "huge.h"
 #include "metadata.h"
 #include "os.h"
 #include "pages.h"
@@ -193,10 +194,12 @@ static struct large *large_cut(struct large *large, size_t extent) {
     if (!rest)
         return NULL;
     size_t seam = large->seam > extent ? large->seam - extent : 0;
-    *rest = (struct large){.start = large->start + extent, .extent = large->extent - extent, .seam = seam};
+    *rest = (struct large){
+        .start = large->start + extent, .extent = large->extent - extent, .seam = seam, .huge = large->huge};
     rest->resident = large->resident < rest->extent ? large->resident : rest->extent;
     large->resident -= rest->resident;
     large->extent = extent;
+    large->huge = large->huge && large->seam < extent;
     if (large->seam >= extent)
         large->seam = 0;
     return rest;
@@ -295,7 +298,10 @@ static void large_settle(struct large *again) {
 static NOINLINE void large_measure(struct large *large) {
     size_t before = large->resident;
     favour_release(&larges.lock);
-    large->resident = pages_resident(large->start, large->extent);
+    enum pages_density density;
+    large->resident = pages_resident(large->start, large->extent, &density);
+    if (large->extent >= HUGE_LEAST && !large->huge)
+        huge_learn(density);
     favour_take(&larges.lock);
     size_t change = large->resident > before ? large->resident - before : before - large->resident;
     bool same = large->every > 0 && change <= large->extent / 16;
@@ -378,10 +384,16 @@ static struct large *large_map(size_t bytes, size_t alignment, size_t replaced) 
         limit_give(bytes);
         return NULL;
     }
+    bool huge = huge_wants(bytes);
+    if (huge && alignment < HUGE_LEAST)
+        alignment = HUGE_LEAST;
     large->extent = bytes;
     large->start = os_map_aligned(bytes, alignment, pagemap_hint_mapping(bytes, alignment));
     if (large->start && pagemap_reserve(large->start, 1)) {
         os_name(large->start, bytes, OS_LARGE);
+        large->huge = huge && huge_ask(large->start, bytes);
+        if (!large->huge && bytes >= HUGE_LEAST)
+            huge_watch(large->start);
         large_count_mapped(bytes);
         return large;
     }
@@ -413,6 +425,7 @@ static void large_swap_place(struct large *large, struct large *target) {
     struct large old = *large;
     large->start = target->start;
     large->home = NULL;
+    large->huge = target->huge;
     large->seam = old.seam ? old.seam : old.extent < target->extent ? old.extent : 0;
     large->extent = target->extent;
     *target = old;
@@ -652,6 +665,7 @@ static bool large_end_at_seam(struct large *large) {
     large->extent = large->seam;
     large->resident = large->resident < large->extent ? large->resident : large->extent;
     large->seam = 0;
+    large->huge = false;
     return true;
 }
 
@@ -758,6 +772,15 @@ static void *large_resize_mapping(struct large *large, size_t bytes) {
     return large_set(large, bytes, extent);
 }
 
+/* A block is about to grow: whether its small pages say that it will be written whole. Looked at when it has become twice as
+ * long. */
+static bool large_is_whole(struct large *large) {
+    if (large->huge || large->bytes < HUGE_LEAST || large->bytes / 2 < large->looked)
+        return false;
+    large->looked = large->bytes;
+    return huge_look(large->start, large->bytes);
+}
+
 void *large_resize(struct large *large, size_t size) {
     if (size > SIZE_MOST)
         return NULL;
@@ -765,10 +788,13 @@ void *large_resize(struct large *large, size_t size) {
     if (bytes <= large->bytes && large->bytes - bytes <= bytes / 8)
         return large->start;
     void *start = large->start;
+    bool whole = bytes > large->bytes && large_is_whole(large);
     if (!large_grow_inside(large, bytes))
         start = large->home ? large_resize_run(large, bytes) : large_resize_mapping(large, bytes);
     if (!start) /* its slack counts again */
         large_set(large, large->bytes, large->extent);
+    else if (whole && !large->huge)
+        large->huge = huge_ask(large->start, large->extent);
     large_settle(NULL);
     return start;
 }

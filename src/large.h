@@ -8,6 +8,8 @@
  * within three sixteenths above what was once live. A block that grows takes its pages along (mremap); it moves into what
  * waits when that is large enough, and keeps the rest as slack.
  *
+ * A mapping gets huge pages where those before it were written whole (huge.h), and one that grows where it was itself.
+ *
  * Of a long block (above LARGE_LONG) all counts, because the next one may touch what the last one has not. Where none of
  * nearly the size waits, a longer one serves and lends the rest as slack, or the longest is stretched, and only its new
  * pages are faulted. Slack goes home as what waits does.

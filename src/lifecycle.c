@@ -1,5 +1,6 @@
 #include "lifecycle.h"
 
+#include "huge.h"
 #include "large.h"
 #include "limit.h"
 #include "lock.h"
@@ -89,6 +90,7 @@ static void lifecycle_tell_rooms(size_t keep_free_default) {
     heap_configure((unsigned)options.prewarm, options.keep_free / 16, options.keep_free / 2,
                    options.populate);
     large_configure(options.large_cache);
+    huge_configure(options.huge_pages);
     superslab_configure(options.huge_pages, options.decommit != DECOMMIT_OFF,
                         options.decommit == DECOMMIT_FREE);
 }

@@ -12,31 +12,50 @@ static size_t pages_odd_bytes(uint64_t word) {
     return (word & ones) * ones >> 56;
 }
 
+/* Words of eight pages in an area, at least one: pages may be of 64 KiB. */
+static size_t pages_eights(void) {
+    return PAGES_AREA / 8 / os_page_size();
+}
+
+/* What was looked at, in pages: those of areas of which something is in memory, and of them those that are. */
+struct pages_found {
+    size_t touched, present;
+};
+
 /* Pages in memory of at most PAGES_SAMPLE pages. */
-static size_t pages_count(const unsigned char *start, size_t pages) {
+static size_t pages_count(const unsigned char *start, size_t pages, struct pages_found *found) {
     union {
         unsigned char page[PAGES_SAMPLE];
         uint64_t eight[PAGES_SAMPLE / 8];
     } present;
-    size_t count = 0, eights = (pages + 7) / 8;
+    size_t count = 0, eights = (pages + 7) / 8, area = pages_eights();
     present.eight[eights - 1] = 0;
     if (!os_in_memory(start, pages, present.page))
         return pages;
-    for (size_t i = 0; i < eights; i++)
-        count += pages_odd_bytes(present.eight[i]);
+    for (size_t i = 0, end; i < eights; i = end) {
+        size_t before = count;
+        end = eights - i < area ? eights : i + area;
+        for (size_t at = i; at < end; at++)
+            count += pages_odd_bytes(present.eight[at]);
+        found->touched += count > before ? 8 * (end - i) : 0;
+    }
+    found->present += count;
     return count;
 }
 
-size_t pages_resident(const void *start, size_t bytes) {
+size_t pages_resident(const void *start, size_t bytes, enum pages_density *density) {
     const unsigned char *at = start;
     size_t page = os_page_size(), pages = bytes / page, count = 0, looked = 0;
     bool all = bytes <= PAGES_COUNTED;
     size_t step = all ? PAGES_SAMPLE : (pages - PAGES_SAMPLE) / 3;
+    struct pages_found found = {0};
     for (size_t from = 0; from < pages && (all || looked < 4 * (size_t)PAGES_SAMPLE); from += step) {
         size_t some = pages - from < PAGES_SAMPLE ? pages - from : PAGES_SAMPLE;
-        count += pages_count(at + from * page, some);
+        count += pages_count(at + from * page, some, &found);
         looked += some;
     }
     ASSERT(P1, count <= looked);
+    bool dense = found.present >= found.touched / 4 * 3;
+    *density = found.touched == 0 ? PAGES_UNTOUCHED : dense ? PAGES_DENSE : PAGES_SPARSE;
     return looked == pages ? count * page : bytes / looked * count;
 }

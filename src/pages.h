@@ -1,10 +1,11 @@
 /* pages: how much of a range is in memory.
  *
- * Owns the counting of a range's pages that the kernel holds, whole where the range is short and by samples where it is long.
+ * Owns the counting of a range's pages that the kernel holds, whole where the range is short and by samples where it is long;
+ * and whether what was touched of a range was touched nearly whole.
  *
  * P1  what is counted as in memory is never more than the range
  *
- * Called by large alone, never under a lock; it allocates nothing, changes no errno and takes bounded time: at most
+ * Called by large and huge, never under a lock; it allocates nothing, changes no errno and takes bounded time: at most
  * PAGES_COUNTED bytes of a range are looked at page by page, of a longer one four samples.
  */
 #ifndef HAKMEM_PAGES_H
@@ -12,9 +13,13 @@
 
 #include <stddef.h>
 
-enum { PAGES_COUNTED = 16 * 1024 * 1024 };
+enum { PAGES_COUNTED = 16 * 1024 * 1024, PAGES_AREA = 2 * 1024 * 1024 };
+
+/* Of the areas of PAGES_AREA bytes (a huge page of most machines) that have a page in memory, whether they have three quarters
+ * of their pages there, on average. PAGES_UNTOUCHED: none has one, or the system does not say. */
+enum pages_density { PAGES_UNTOUCHED, PAGES_SPARSE, PAGES_DENSE };
 
 /* Bytes of the range that are in memory; all of them where the system does not say. */
-size_t pages_resident(const void *start, size_t bytes);
+size_t pages_resident(const void *start, size_t bytes, enum pages_density *density);
 
 #endif

@@ -39,7 +39,9 @@ struct large {
     struct large *newer, *older; /* by age */
     unsigned place;              /* waiting: in large's table */
     uint16_t every, due; /* frees from one measuring to the next (0: not measured yet), and left until then */
+    size_t looked;       /* bytes that it had when it was looked at while it grew */
     bool grew;           /* since it was handed out: the next one of its kind will, too */
+    bool huge;           /* a mapping's new pages are huge ones */
     bool roomy;          /* live: it has slack that can be taken back */
     uint32_t since;      /* ... since this look of large's */
 };

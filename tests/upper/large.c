@@ -131,7 +131,8 @@ static void large_gives_the_tail_of_used_memory_home(void **state) {
         unsigned char *block = large_new(asked[i].size, 16, &zeroed);
         assert_ptr_equal(block, run.start); /* dirty units come first */
         assert_false(zeroed);
-        assert_int_equal(pages_resident(block, 2 * UNIT_SIZE), asked[i].resident);
+        enum pages_density density;
+        assert_int_equal(pages_resident(block, 2 * UNIT_SIZE, &density), asked[i].resident);
         assert_int_equal(block[asked[i].size - 1], 0xa5);
         delete_block(block);
         large_purge(0);
@@ -949,6 +950,132 @@ static void large_at_hand_rests(void **state) {
     assert_int_equal(large_waiting_bytes(), 0);
 }
 
+/* ---- huge pages ---- */
+
+static int setup_huge(void **state) {
+    setup(state);
+    large_purge(0);
+    huge_configure(true);
+    huge_learn(PAGES_SPARSE);
+    huge_watch(NULL);
+    return 0;
+}
+
+static int teardown_huge(void **state) {
+    (void)state;
+    large_purge(0);
+    huge_configure(false);
+    return 0;
+}
+
+static void skip_without_huge_pages(void) {
+    unsigned char *p = os_map(MIB, NULL);
+    bool heard = os_advise(p, MIB, OS_HUGE);
+    os_unmap(p, MIB);
+    if (!heard || os_huge_unasked())
+        skip(); /* unasked: small pages never tell anything */
+}
+
+static bool is_huge(void *block) {
+    return record_of(block)->huge;
+}
+
+static void large_huge_pages_after_one_that_was_written_whole(void **state) {
+    (void)state;
+    skip_without_huge_pages();
+    void *first = new_block(6 * MIB), *second = new_block(6 * MIB);
+    assert_false(is_huge(first) || is_huge(second)); /* three pages of the first do not tell enough */
+    memset(second, 0xa5, 6 * MIB);
+    void *third = new_block(6 * MIB);
+    assert_true(is_huge(third));
+    assert_int_equal((uintptr_t)third % (2 * MIB), 0);
+    void *short_one = new_block(MIB + 1);
+    assert_false(is_huge(short_one));
+    delete_block(short_one);
+    kernel.advise.refuse = ALWAYS;
+    void *fourth = new_block(6 * MIB);
+    assert_false(is_huge(fourth));
+    delete_block(first); /* which was hardly written: it says so when it is measured */
+    kernel.advise.refuse = 0;
+    void *fifth = new_block(24 * MIB);
+    assert_false(is_huge(fifth));
+    delete_block(fifth);
+    delete_block(fourth);
+    delete_block(third);
+    delete_block(second);
+    check_cache();
+}
+
+/* A block that was freed tells, too; its pages are the next one's, whatever they are. */
+static void large_huge_pages_after_a_free(void **state) {
+    (void)state;
+    skip_without_huge_pages();
+    unsigned char *block = new_dense_block(5 * MIB);
+    huge_watch(NULL);
+    delete_block(block);
+    void *same = new_block(5 * MIB), *other = new_block(5 * MIB);
+    assert_false(is_huge(same));
+    assert_true(is_huge(other));
+    delete_block(same);
+    delete_block(other);
+    check_cache();
+}
+
+static void *grown(void *block, size_t size) {
+    unsigned char *start = large_resize(record_of(block), size);
+    assert_non_null(start);
+    return start;
+}
+
+static void large_that_grows_gets_huge_pages_where_it_was_written_whole(void **state) {
+    (void)state;
+    skip_without_huge_pages();
+    unsigned char *block = new_dense_block(3 * MIB);
+    block = grown(block, 6 * MIB);
+    assert_true(is_huge(block));
+    assert_int_equal(block[3 * MIB - 1], 0xa5);
+    huge_learn(PAGES_SPARSE);
+    huge_watch(NULL);
+    unsigned char *sparse = new_block(6 * MIB);
+    unsigned looks = (unsigned)os_counts.look;
+    sparse = grown(sparse, 9 * MIB);
+    assert_false(is_huge(sparse));
+    assert_true(os_counts.look > looks);
+    memset(sparse, 0xa5, 9 * MIB);
+    looks = (unsigned)os_counts.look;
+    sparse = grown(sparse, 11 * MIB); /* not twice as long since it was looked at */
+    assert_int_equal(os_counts.look, looks);
+    assert_false(is_huge(sparse));
+    memset(sparse, 0xa5, 11 * MIB);
+    sparse = grown(grown(sparse, 14 * MIB), 17 * MIB);
+    assert_true(is_huge(sparse));
+    delete_block(sparse);
+    delete_block(block);
+    check_cache();
+}
+
+/* Of a block that moves into what waited: its last area decides, which is where it grows on. */
+static void large_huge_is_what_the_last_area_is(void **state) {
+    (void)state;
+    skip_without_huge_pages();
+    huge_learn(PAGES_DENSE);
+    unsigned char *target = new_dense_block(8 * MIB);
+    assert_true(is_huge(target));
+    huge_learn(PAGES_SPARSE);
+    unsigned char *block = new_block(3 * MIB);
+    delete_block(target);
+    block = grown(block, 7 * MIB);
+    assert_ptr_equal(block, target);
+    assert_true(is_huge(block));
+    struct large *large = record_of(block);
+    assert_int_equal(large->seam, 3 * MIB);
+    assert_true(large_end_at_seam(large));
+    assert_false(large->huge);
+    large_set(large, large->extent, large->extent);
+    delete_block(block);
+    check_cache();
+}
+
 int main(void) {
     limit_configure(SIZE_MAX - 1, 0, 0);
     const struct CMUnitTest tests[] = {
@@ -994,6 +1121,12 @@ int main(void) {
         cmocka_unit_test_setup(large_P2_at_hand_has_no_places_of_its_own, setup),
         cmocka_unit_test_setup(large_at_hand_makes_way, setup),
         cmocka_unit_test_setup(large_at_hand_rests, setup),
+        cmocka_unit_test_setup_teardown(large_huge_pages_after_one_that_was_written_whole, setup_huge,
+                                        teardown_huge),
+        cmocka_unit_test_setup_teardown(large_huge_pages_after_a_free, setup_huge, teardown_huge),
+        cmocka_unit_test_setup_teardown(large_that_grows_gets_huge_pages_where_it_was_written_whole,
+                                        setup_huge, teardown_huge),
+        cmocka_unit_test_setup_teardown(large_huge_is_what_the_last_area_is, setup_huge, teardown_huge),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

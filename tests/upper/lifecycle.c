@@ -177,6 +177,10 @@ void large_configure(size_t cache_bytes) {
     assert_int_equal(cache_bytes, 77);
 }
 
+void huge_configure(bool huge_pages) {
+    assert_true(huge_pages);
+}
+
 void superslab_configure(bool huge_pages, bool decommit, bool decommit_lazily) {
     assert_true(huge_pages && decommit && !decommit_lazily);
 }

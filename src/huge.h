@@ -1,0 +1,42 @@
+/* huge: whether what the program does with its large blocks is worth huge pages.
+ *
+ * Owns what is known of that. A huge page comes with one fault instead of 512; but of a program that writes a byte here and there
+ * it makes 512 pages resident for one. So small pages come first, and tell: where the pieces of a block that were touched at all
+ * were touched nearly whole, the next blocks get huge pages. docs/experiments/huge-pages-of-large-blocks.md
+ *
+ * P1  nothing gets huge pages before a block with small ones was seen to be written whole, or after one was seen not to be
+ * P2  each HUGE_PROBE-th block has small pages, so that what is known stays true
+ *
+ * Called by large alone, by any thread, never under a lock: what is known is a hint, in relaxed atomics that pair with nothing.
+ * Each call takes bounded time (pages_resident).
+ */
+#ifndef HAKMEM_HUGE_H
+#define HAKMEM_HUGE_H
+
+#include "pages.h"
+
+#include <stdbool.h>
+
+#define HUGE_LEAST \
+    ((size_t)PAGES_AREA) /* bytes of a block that a huge page fits into; and where one begins */
+enum { HUGE_PROBE = 32 };
+
+/* Whether a new mapping of so many bytes is to get huge pages: then it is to begin at a multiple of HUGE_LEAST. */
+bool huge_wants(size_t bytes);
+
+/* Asks for huge pages for what is not yet in memory of a mapping of ours. Returns whether the kernel heard. */
+bool huge_ask(void *start, size_t bytes);
+
+/* A mapping with small pages was made, of HUGE_LEAST bytes or more: it is looked at before the next one is made. */
+void huge_watch(const void *start);
+
+/* What is in memory of such a mapping was looked at: what that shows holds from here on. */
+void huge_learn(enum pages_density density);
+
+/* Looks at one, if it has HUGE_LEAST bytes. Returns whether it was written whole. */
+bool huge_look(const void *start, size_t bytes);
+
+/* Whether anything may be asked for. Told by lifecycle once. */
+void huge_configure(bool huge_pages);
+
+#endif

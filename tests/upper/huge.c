@@ -1,0 +1,127 @@
+/* Unit tests of huge, on real memory. The room's .c is included, because each test begins knowing nothing. */
+#include "../../src/huge.c"
+
+#include "kernel.h"
+#include "unit/unit.h"
+
+#include <string.h>
+
+#define BLOCK (8 * MIB)
+
+static unsigned char *block;
+
+/* Small pages, whatever the kernel does unasked. */
+static int setup(void **state) {
+    kernel_reset(state);
+    block = os_map_aligned(BLOCK, HUGE_LEAST, NULL);
+    os_advise(block, BLOCK, OS_SMALL);
+    huges.whole = false;
+    huges.wanted = 0;
+    huges.watched = NULL;
+    huge_configure(true);
+    limit_configure(SIZE_MAX, 0, 0);
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    return os_unmap(block, BLOCK) ? 0 : -1;
+}
+
+static void write_here_and_there(void) {
+    for (size_t at = 0; at < BLOCK; at += 64 * KIB)
+        block[at] = 1;
+}
+
+static void huge_P1_nothing_is_known_at_first(void **state) {
+    (void)state;
+    assert_false(huge_wants(BLOCK));
+    huge_watch(block);
+    assert_false(huge_wants(BLOCK)); /* untouched yet */
+    memset(block, 1, BLOCK);
+    assert_true(huge_wants(BLOCK));
+    assert_false(huge_wants(HUGE_LEAST - 64 * KIB));
+}
+
+static void huge_P1_a_sparse_block_says_no(void **state) {
+    (void)state;
+    huge_watch(block);
+    write_here_and_there();
+    assert_false(huge_wants(BLOCK));
+    assert_false(huge_look(block, BLOCK));
+    huge_learn(PAGES_DENSE);
+    assert_true(huge_wants(BLOCK));
+    assert_false(huge_look(block, BLOCK)); /* the last word */
+    assert_false(huge_wants(BLOCK));
+    huge_learn(PAGES_DENSE);
+    huge_learn(PAGES_UNTOUCHED); /* says nothing */
+    assert_true(huge_wants(BLOCK));
+}
+
+static void huge_looks_at_blocks_that_hold_a_huge_page(void **state) {
+    (void)state;
+    memset(block, 1, BLOCK);
+    assert_false(huge_look(block, HUGE_LEAST - 64 * KIB));
+    assert_true(huge_look(block, HUGE_LEAST));
+}
+
+/* One that is gone meanwhile is no sign of anything. */
+static void huge_watches_what_may_go(void **state) {
+    (void)state;
+    unsigned char *other = os_map_aligned(BLOCK, HUGE_LEAST, NULL);
+    memset(other, 1, BLOCK);
+    huge_watch(other);
+    assert_true(os_unmap(other, BLOCK));
+    assert_false(huge_wants(BLOCK));
+}
+
+static void huge_P2_some_are_probes(void **state) {
+    (void)state;
+    unsigned wanted = 0;
+    huge_learn(PAGES_DENSE);
+    for (unsigned i = 0; i < 4 * HUGE_PROBE; i++)
+        wanted += huge_wants(BLOCK);
+    assert_int_equal(wanted, 4 * (HUGE_PROBE - 1));
+}
+
+static void huge_is_not_asked_for_where_it_may_not(void **state) {
+    (void)state;
+    huge_learn(PAGES_DENSE);
+    limit.tight = true; /* P5 of limit */
+    assert_false(huge_wants(BLOCK));
+    assert_false(huge_ask(block, BLOCK));
+    limit.tight = false;
+    assert_true(huge_wants(BLOCK));
+    limit_configure(SIZE_MAX, 16 * MIB, 0);
+    limit_hold(15 * MIB);
+    assert_false(huge_wants(BLOCK)); /* near the soft limit */
+    limit_give(15 * MIB);
+    assert_true(huge_wants(BLOCK));
+    huge_configure(false);
+    assert_false(huge_wants(BLOCK));
+    memset(block, 1, BLOCK);
+    huge_watch(block);
+    assert_null(huges.watched);
+    assert_false(huge_look(block, BLOCK));
+}
+
+static void huge_ask_says_what_the_kernel_says(void **state) {
+    (void)state;
+    kernel.advise.refuse = 1;
+    assert_false(huge_ask(block, BLOCK));
+    bool heard = huge_ask(block, BLOCK); /* not where the kernel has none */
+    assert_int_equal(huge_ask(block, BLOCK), heard);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(huge_P1_nothing_is_known_at_first, setup, teardown),
+        cmocka_unit_test_setup_teardown(huge_P1_a_sparse_block_says_no, setup, teardown),
+        cmocka_unit_test_setup_teardown(huge_looks_at_blocks_that_hold_a_huge_page, setup, teardown),
+        cmocka_unit_test_setup_teardown(huge_watches_what_may_go, setup, teardown),
+        cmocka_unit_test_setup_teardown(huge_P2_some_are_probes, setup, teardown),
+        cmocka_unit_test_setup_teardown(huge_is_not_asked_for_where_it_may_not, setup, teardown),
+        cmocka_unit_test_setup_teardown(huge_ask_says_what_the_kernel_says, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
