@@ -9,6 +9,7 @@
 #include "log.c"
 #include "pages.c"
 #include "reach.c"
+#include "seams.c"
 #include "visit.c"
 
 #include "favour.c"

@@ -31,7 +31,8 @@ bool huge_look(const void *start, size_t bytes) {
 /* What is watched may be gone by now: then the kernel does not say, or tells of another block. */
 static bool huge_is_known(void) {
     const void *watched = atomic_load_explicit(&huges.watched, memory_order_relaxed);
-    if (watched && !atomic_load_explicit(&huges.whole, memory_order_relaxed) && huge_look(watched, HUGE_LEAST))
+    if (watched && !atomic_load_explicit(&huges.whole, memory_order_relaxed) &&
+        huge_look(watched, HUGE_LEAST))
         atomic_store_explicit(&huges.watched, NULL, memory_order_relaxed);
     return atomic_load_explicit(&huges.whole, memory_order_relaxed);
 }

@@ -12,8 +12,6 @@
 #define RUN_LARGEST ((size_t)SUPERSLAB_RUN_LARGEST * UNIT_SIZE)
 #define MOVE_FROM (128 * KIB)   /* shorter runs are copied when they cannot grow */
 #define LONGER_FROM (256 * KIB) /* bytes of a request that a longer mapping may serve */
-#define LENDS 3       /* the part of a request that may lie fallow behind it, while other blocks are live */
-#define SEAM_LEAST 16 /* the part of a mapping that must be left when it ends at its seam */
 #define SIZE_MOST (PTRDIFF_MAX - 2 * (size_t)UNIT_SIZE)
 
 static struct {
@@ -193,15 +191,15 @@ static struct large *large_cut(struct large *large, size_t extent) {
     struct large *rest = pagemap_reserve(large->start + extent, 1) ? large_pop(&larges.unused) : NULL;
     if (!rest)
         return NULL;
-    size_t seam = large->seam > extent ? large->seam - extent : 0;
-    *rest = (struct large){
-        .start = large->start + extent, .extent = large->extent - extent, .seam = seam, .huge = large->huge};
-    rest->resident = large->resident < rest->extent ? large->resident : rest->extent;
+    *rest = (struct large){.start = large->start + extent,
+                           .extent = large->extent - extent,
+                           .seams = seams_between(&large->seams, extent, large->extent),
+                           .huge = large->huge};
+    rest->resident = large->resident / (large->extent / UNIT_SIZE) * (rest->extent / UNIT_SIZE);
     large->resident -= rest->resident;
+    large->huge = large->huge && seams_last(&large->seams) < extent;
+    large->seams = seams_between(&large->seams, 0, extent);
     large->extent = extent;
-    large->huge = large->huge && large->seam < extent;
-    if (large->seam >= extent)
-        large->seam = 0;
     return rest;
 }
 
@@ -404,45 +402,59 @@ static struct large *large_map(size_t bytes, size_t alignment, size_t replaced) 
     return NULL;
 }
 
-/* Moves the pages of a block over the first ones of `target`, area by area. The second takes the place of all that is left
- * of it, so that there are never three: most kernels move one area at a time. What of it cannot be moved is copied: then
- * it stays where it was, too, and that is lost. */
+/* The areas of `target` when those of a block have been laid over its first ones. False: they would be too many, or what is
+ * behind them is worth nothing. */
+static bool large_lay_over(const struct large *large, const struct large *target, struct seams *result) {
+    bool worth = target->resident > 0 || large->home;
+    return worth && seams_lay_over(&target->seams, target->extent, &large->seams, large->extent, result);
+}
+
+/* Moves the pages of a block over the first ones of `target`, area by area. Unless what is behind them stays, the last area takes
+ * the place of all that is left of the target. What cannot be moved after the first is copied: then it stays where it was, too, and
+ * that is lost. */
 static bool large_move_pages(const struct large *large, struct large *target) {
-    size_t first = large->seam ? large->seam : large->extent, second = large->extent - first;
+    struct seams unused;
+    bool room = large_lay_over(large, target, &unused);
     if (large->home)
-        return os_move_out(large->start, first, target->start);
-    if (!os_remap_to(large->start, first, first, target->start))
-        return false;
-    if (second > 0 &&
-        !os_remap_to(large->start + first, second, target->extent - first, target->start + first)) {
-        memcpy(target->start + first, large->start + first, second);
-        os_unmap(large->start + first, second);
+        return os_move_out(large->start, large->extent, target->start);
+    for (unsigned area = 0, last = seams_count(&large->seams); area <= last; area++) {
+        size_t from = seams_begin(&large->seams, area, 0),
+               bytes = seams_begin(&large->seams, area + 1, large->extent) - from;
+        size_t becomes = area == last && !room ? target->extent - from : bytes;
+        if (os_remap_to(large->start + from, bytes, becomes, target->start + from))
+            continue;
+        if (area == 0)
+            return false;
+        memcpy(target->start + from, large->start + from, bytes);
+        os_unmap(large->start + from, bytes);
     }
     return true;
 }
 
 static void large_swap_place(struct large *large, struct large *target) {
     struct large old = *large;
+    bool room = large_lay_over(&old, target, &large->seams);
+    if (!room)
+        large->seams = old.seams;
+    large->huge = room && old.extent < target->extent ? target->huge : old.huge;
     large->start = target->start;
     large->home = NULL;
-    large->huge = target->huge;
-    large->seam = old.seam ? old.seam : old.extent < target->extent ? old.extent : 0;
     large->extent = target->extent;
     *target = old;
 }
 
-/* A waiting mapping that is as long now; the lock is not held. One in two pieces is not moved again. */
+/* A waiting mapping that is as long now; the lock is not held. */
 static bool large_stretch(struct large *large, size_t bytes) {
-    size_t before = large->extent, seam = large->seam;
+    size_t before = large->extent, last = seams_last(&large->seams);
     if (!limit_take(bytes - before))
         return false;
-    if (os_remap(large->start + seam, before - seam, bytes - seam, false)) {
+    if (os_remap(large->start + last, before - last, bytes - last, false)) {
         large_count_mapped(bytes - before);
         large->extent = bytes;
         return true;
     }
     limit_give(bytes - before);
-    struct large *target = seam ? NULL : large_map(bytes, UNIT_SIZE, before);
+    struct large *target = large_map(bytes, UNIT_SIZE, before);
     if (!target)
         return false;
     if (!large_move_pages(large, target)) {
@@ -464,6 +476,55 @@ static struct large *large_if_warm(struct large *large) {
     return NULL;
 }
 
+/* What waits, is in memory and has the last `tail` bytes for a mapping that was stretched, or some of them. */
+static struct large *large_take_donor(size_t tail) {
+    size_t fit = spare_round(tail);
+    favour_take(&larges.lock);
+    struct large *donor = large_take_waiting(fit, SIZE_MOST, UNIT_SIZE, true);
+    if (!donor)
+        donor = large_give_up_slack();
+    if (!donor)
+        donor = large_waited(spare_take_shorter(fit, tail / LARGE_STRETCH));
+    donor = large_if_warm(donor);
+    favour_release(&larges.lock);
+    return donor;
+}
+
+/* Moves the last pages of a donor, from its last area, over those of a mapping before `end`, `most` bytes at most. Returns how many
+ * bytes: 0 when that is refused, or would be an area too many. The donor waits on, with what is left of it. */
+static size_t large_give_pages(struct large *donor, struct large *large, size_t end, size_t most) {
+    size_t last = donor->extent - seams_last(&donor->seams), piece = most < last ? most : last,
+           left = donor->extent - piece;
+    struct seams seams = large->seams;
+    if (!seams_add(&seams, end - piece) ||
+        !os_remap_to(donor->start + left, piece, piece, large->start + end - piece))
+        piece = 0;
+    if (piece > 0) {
+        large->seams = seams;
+        large->huge = end == large->extent ? donor->huge : large->huge;
+        large_count_mapped(-piece);
+        donor->extent = left;
+        donor->resident = donor->resident < left ? donor->resident : left;
+        donor->seams = seams_between(&donor->seams, 0, left);
+    }
+    if (donor->extent == 0)
+        large_give_record(donor);
+    else
+        large_settle(donor);
+    return piece;
+}
+
+/* Instead of faulting what is above `from`, a mapping gets the pages of others that wait. Returns whether it got any, which do not
+ * read as zero. docs/experiments/pages-of-what-waits.md */
+static bool large_fill(struct large *large, size_t from) {
+    size_t end = large->extent;
+    for (size_t piece = 1; piece > 0 && end - from >= MOVE_FROM && limit_may_split(); end -= piece) {
+        struct large *donor = large_take_donor(end - from);
+        piece = donor ? large_give_pages(donor, large, end, end - from) : 0;
+    }
+    return end < large->extent;
+}
+
 /* For a long block, or where something that waits would have to go home for a new one: the longest mapping that waits and is
  * too short (one that is in memory, unless it is long), stretched, so that only its new pages are faulted. */
 static struct large *large_take_stretched(size_t bytes, size_t alignment) {
@@ -475,18 +536,33 @@ static struct large *large_take_stretched(size_t bytes, size_t alignment) {
     if (bytes <= LARGE_LONG)
         large = large_if_warm(large);
     favour_release(&larges.lock);
-    if (!large || large_stretch(large, bytes))
+    if (!large)
+        return NULL;
+    size_t before = large->extent;
+    if (large_stretch(large, bytes)) {
+        large_fill(large, before);
         return large;
+    }
     large_settle(large);
     return NULL;
+}
+
+/* What waits would have to go home for a new mapping: its pages do not. */
+static struct large *large_map_crowded(size_t bytes, size_t alignment, bool *zeroed) {
+    favour_take(&larges.lock);
+    bool crowded = large_is_crowded(bytes);
+    favour_release(&larges.lock);
+    struct large *large = large_map(bytes, alignment, 0);
+    *zeroed = !(large && crowded && large_fill(large, 0));
+    return large;
 }
 
 static struct large *large_new_mapping(size_t bytes, size_t alignment, bool *zeroed) {
     struct large *large = large_take_any(bytes, alignment);
     if (!large)
         large = large_take_stretched(bytes, alignment);
-    *zeroed = large == NULL;
-    return large ? large : large_map(bytes, alignment, 0);
+    *zeroed = false;
+    return large ? large : large_map_crowded(bytes, alignment, zeroed);
 }
 
 /* The pages above `size` go home where a burst of small blocks has touched them all: the program may never touch
@@ -530,13 +606,6 @@ static struct large *large_take_recent(size_t bytes, size_t fit, size_t alignmen
     return large;
 }
 
-/* The longest mapping that may serve: twice as long as what was asked for would be missed if that stays, unless there is
- * little else. */
-static size_t large_lends(size_t fit, size_t most) {
-    size_t near = fit + fit / LENDS;
-    return larges.live < fit || near > most ? most : near;
-}
-
 /* A longer mapping that waits, whole: for a long block any; else a long one; or one that is in memory, when something that
  * waits would have to go home for a new one. docs/experiments/few-large-blocks.md */
 static struct large *large_take_longer(size_t fit, size_t alignment, struct large **out) {
@@ -544,7 +613,7 @@ static struct large *large_take_longer(size_t fit, size_t alignment, struct larg
     struct large *large = NULL;
     if (fit < least && large_is_crowded(fit)) {
         large_gather(out);
-        large = large_if_warm(large_take_waiting(fit, large_lends(fit, least), alignment, true));
+        large = large_if_warm(large_take_waiting(fit, least, alignment, true));
     }
     if (large || fit <= RUN_LARGEST)
         return large;
@@ -588,7 +657,8 @@ static NOINLINE struct large *large_new_from_below(size_t size, size_t bytes, si
 static ALWAYS_INLINE void *large_hand_out(struct large *large) {
     if (UNLIKELY(!large))
         return NULL;
-    large->grew = false;
+    large->grew = large->whole = false;
+    large->looked = 0;
     pagemap_set(large->start, 1, large->home ? PAGEMAP_RUN : PAGEMAP_MAPPING, large);
     return large->start;
 }
@@ -657,36 +727,33 @@ static bool large_grow_inside(struct large *large, size_t bytes) {
     return inside;
 }
 
-/* Of a mapping that nobody else knows now: its second area goes home. */
-static bool large_end_at_seam(struct large *large) {
-    if (!os_unmap(large->start + large->seam, large->extent - large->seam))
-        return false;
-    large_count_mapped(large->seam - large->extent);
-    large->extent = large->seam;
-    large->resident = large->resident < large->extent ? large->resident : large->extent;
-    large->seam = 0;
-    large->huge = false;
-    return true;
-}
-
 /* Where a block that grows finds warm pages: the smallest mapping that waits and is long enough, if at least half of it
- * is in memory; for a run one that has grown, too, or is not much longer: others have other uses. Its seam, if any, must
- * come to lie under the block's pages; or it ends there, if enough is left. */
+ * is in memory; for a run one that has grown, too, or is not much longer: others have other uses. */
 static struct large *large_warm_target(const struct large *large, size_t bytes) {
     favour_take(&larges.lock);
-    struct large *target = large->seam ? NULL : large_take_waiting(bytes, SIZE_MOST, UNIT_SIZE, true);
+    struct large *target = large_take_waiting(bytes, SIZE_MOST, UNIT_SIZE, true);
     favour_release(&larges.lock);
     if (!target)
         return NULL;
     bool of_its_kind = !large->home || target->grew || target->extent <= 2 * bytes;
-    bool good = of_its_kind && target->resident >= target->extent / 2;
-    if (good && target->seam > large->extent)
-        good =
-            target->seam >= bytes && target->seam >= target->extent / SEAM_LEAST && large_end_at_seam(target);
-    if (good)
+    struct seams unused;
+    if (of_its_kind && target->resident >= target->extent / 2 && large_lay_over(large, target, &unused))
         return target;
     large_settle(target);
     return NULL;
+}
+
+/* A block is about to grow: whether its small pages say that it is written whole. Looked at when it has become twice as long. */
+static void large_look(struct large *large) {
+    if (large->huge || large->bytes < HUGE_LEAST || large->bytes / 2 < large->looked)
+        return;
+    large->looked = large->bytes;
+    large->whole = huge_look(large->start, large->bytes);
+}
+
+/* Asks for huge pages for where the block grows. */
+static bool large_ask(const struct large *large, void *start, size_t extent) {
+    return large->whole && !large->huge && huge_ask(start, extent);
 }
 
 /* Moves the block's pages to the mapping `target`. The old addresses lose their tag before another thread can get them. */
@@ -703,9 +770,11 @@ static void *large_move(struct large *large, size_t bytes, struct large *target)
             large_release(target);
         return NULL;
     }
+    bool asked = large_ask(large, target->start, target->extent);
     favour_take(&larges.lock);
     large_leave(large);
     large_swap_place(large, target);
+    large->huge |= asked;
     large_enter(large, bytes);
     favour_release(&larges.lock);
     size_t units = target->extent >> UNIT_SHIFT;
@@ -750,8 +819,7 @@ static void *large_shrink_mapping(struct large *large, size_t bytes) {
     if (!os_unmap(large->start + extent, before - extent))
         return large->start;
     large_count_mapped(extent - before);
-    if (large->seam >= extent)
-        large->seam = 0;
+    large->seams = seams_between(&large->seams, 0, extent);
     return large_set(large, bytes, extent);
 }
 
@@ -764,21 +832,14 @@ static void *large_resize_mapping(struct large *large, size_t bytes) {
         return large_move(large, bytes, warm);
     if (!limit_take(extent - before))
         return NULL;
-    if (!os_remap(large->start + large->seam, before - large->seam, extent - large->seam, false)) {
+    size_t last = seams_last(&large->seams);
+    if (!os_remap(large->start + last, before - last, extent - last, false)) {
         limit_give(extent - before);
         return large_move(large, bytes, large_map(extent, UNIT_SIZE, before));
     }
     large_count_mapped(extent - before);
+    large->huge |= large_ask(large, large->start, extent);
     return large_set(large, bytes, extent);
-}
-
-/* A block is about to grow: whether its small pages say that it will be written whole. Looked at when it has become twice as
- * long. */
-static bool large_is_whole(struct large *large) {
-    if (large->huge || large->bytes < HUGE_LEAST || large->bytes / 2 < large->looked)
-        return false;
-    large->looked = large->bytes;
-    return huge_look(large->start, large->bytes);
 }
 
 void *large_resize(struct large *large, size_t size) {
@@ -788,13 +849,13 @@ void *large_resize(struct large *large, size_t size) {
     if (bytes <= large->bytes && large->bytes - bytes <= bytes / 8)
         return large->start;
     void *start = large->start;
-    bool whole = bytes > large->bytes && large_is_whole(large);
-    if (!large_grow_inside(large, bytes))
+    if (!large_grow_inside(large, bytes)) {
+        if (bytes > large->bytes)
+            large_look(large);
         start = large->home ? large_resize_run(large, bytes) : large_resize_mapping(large, bytes);
+    }
     if (!start) /* its slack counts again */
         large_set(large, large->bytes, large->extent);
-    else if (whole && !large->huge)
-        large->huge = huge_ask(large->start, large->extent);
     large_settle(NULL);
     return start;
 }

@@ -16,6 +16,7 @@
 #ifndef HAKMEM_SPARE_H
 #define HAKMEM_SPARE_H
 
+#include "seams.h"
 #include "superslab.h"
 
 enum {
@@ -30,10 +31,10 @@ enum {
 /* The record of a large block: large's while the block lives, spare's while it waits. */
 struct large {
     unsigned char *start;
-    size_t bytes;    /* usable: a multiple of the unit */
-    size_t extent;   /* all that stands from start on: bytes, and slack to grow into */
-    size_t seam;     /* of a mapping: where its second area of the kernel's begins; 0: it is of one piece */
-    size_t resident; /* waiting: bytes of it that the kernel holds, as last measured */
+    size_t bytes;                /* usable: a multiple of the unit */
+    size_t extent;               /* all that stands from start on: bytes, and slack to grow into */
+    struct seams seams;          /* of a mapping */
+    size_t resident;             /* waiting: bytes of it that the kernel holds, as last measured */
     struct superslab *home;      /* NULL: a mapping */
     struct large *next, *before; /* waiting: in its bin; next: in any other list of large's */
     struct large *newer, *older; /* by age */
@@ -41,6 +42,7 @@ struct large {
     uint16_t every, due; /* frees from one measuring to the next (0: not measured yet), and left until then */
     size_t looked;       /* bytes that it had when it was looked at while it grew */
     bool grew;           /* since it was handed out: the next one of its kind will, too */
+    bool whole;          /* ... it is written whole, which that showed */
     bool huge;           /* a mapping's new pages are huge ones */
     bool roomy;          /* live: it has slack that can be taken back */
     uint32_t since;      /* ... since this look of large's */

@@ -187,8 +187,8 @@ static void large_P2_cache_is_bounded_in_bytes(void **state) {
     assert_int_equal(large_purge(9 * MIB), 8 * MIB);
     assert_int_equal(large_cached_bytes(), 8 * MIB);
     large_configure(8 * MIB);
-    delete_block(new_dense_block(20 * MIB)); /* too much by itself; it grew out of one of those that waited */
-    assert_int_equal(large_cached_bytes(), 4 * MIB);
+    delete_block(new_dense_block(20 * MIB)); /* too much by itself; it took the pages of those that waited */
+    assert_int_equal(large_cached_bytes(), 0);
 }
 
 /* Of a block of which little is in memory, only that counts. */
@@ -356,8 +356,9 @@ static void large_block_in_memory_serves_before_another_goes(void **state) {
     delete_block(first);
     delete_block(other);
     assert_ptr_equal(new_block(3 * MIB), other);
-    first = new_block(4 * MIB); /* the other one, stretched */
-    assert_int_equal(large_mapped_bytes(), 8 * MIB);
+    first =
+        new_block(4 * MIB); /* the other one, stretched; with the pages that the first one does not need */
+    assert_int_equal(large_mapped_bytes(), 7 * MIB);
     delete_block(first);
     delete_block(other);
     large_purge(0);
@@ -387,29 +388,65 @@ static void large_cold_block_does_not_serve(void **state) {
     check_cache();
 }
 
-/* While other blocks are live, one that would stay on twice its length would be missed by the next that is as long. */
-static void large_much_longer_block_does_not_serve_beside_others(void **state) {
+static void refuse_a_megabyte(void *start, size_t bytes) {
+    (void)start;
+    kernel.remap.refuse = bytes == MIB;
+}
+
+/* A longer block serves beside others, too; what it lends is the pages of the next one, which does not read as zero. */
+static void large_what_is_lent_goes_to_the_next(void **state) {
     (void)state;
-    larges.live_peak = 0;
-    void *live[4];
-    for (int i = 0; i < 4; i++)
-        live[i] = new_dense_block(2 * MIB);
+    void *live = new_dense_block(2 * MIB);
     unsigned char *big = new_dense_block(4 * MIB);
     delete_block(big);
     assert_true(large_is_crowded(2 * MIB + MIB / 2));
-    void *kept = new_block(2 * MIB + MIB / 2);
-    assert_ptr_not_equal(kept, big);
-    delete_block(kept);
-    large_purge(0);
-    big = new_dense_block(4 * MIB);
-    delete_block(big);
-    assert_true(large_is_crowded(3 * MIB + MIB / 8));
-    kept = new_block(3 * MIB + MIB / 8);
+    unsigned char *kept = new_block(2 * MIB + MIB / 2);
     assert_ptr_equal(kept, big);
-    for (int i = 0; i < 4; i++)
-        delete_block(live[i]);
+    assert_int_equal(record_of(kept)->extent, 4 * MIB);
+    assert_int_equal(larges.slack, MIB + MIB / 2);
+    size_t mapped = large_mapped_bytes();
+    bool zeroed = true;
+    unsigned char *next = large_new(2 * MIB, 16, &zeroed);
+    assert_false(zeroed);
+    assert_int_equal(large_mapped_bytes(), mapped + MIB / 2);
+    assert_int_equal(record_of(kept)->extent, record_of(kept)->bytes);
+    assert_int_equal(seams_last(&record_of(next)->seams), MIB / 2);
+    enum pages_density density;
+    assert_int_equal(pages_resident(next, 2 * MIB, &density), MIB + MIB / 2);
+    assert_true(next[0] == 0 && next[2 * MIB - 1] == 0xa5);
+    assert_true(kept[0] == 0xa5 && kept[2 * MIB + MIB / 2 - 1] == 0xa5);
+    delete_block(live);
     delete_block(kept);
+    delete_block(next);
     check_cache();
+}
+
+/* One that is too short is stretched and gets the last pages of another: nothing is faulted, unless the kernel refuses. */
+static void large_stretched_block_gets_the_pages_of_others(void **state) {
+    (void)state;
+    for (int refused = 0; refused < 2; refused++) {
+        unsigned char *first = new_dense_block(2 * MIB), *second = new_dense_block(MIB + MIB / 2);
+        delete_block(second);
+        delete_block(first);
+        assert_true(large_is_crowded(3 * MIB));
+        kernel.remap = (struct kernel_call){0, 0};
+        kernel.before_remap = refused ? refuse_a_megabyte : NULL;
+        bool zeroed = true;
+        unsigned char *both = large_new(3 * MIB, 16, &zeroed);
+        kernel.before_remap = NULL;
+        assert_false(zeroed);
+        assert_true(kernel.remap.count >= 2);
+        enum pages_density density;
+        assert_int_equal(pages_resident(both, 3 * MIB, &density), refused ? 2 * MIB : 3 * MIB);
+        assert_int_equal(both[0], 0xa5);
+        assert_int_equal(both[3 * MIB - 1], refused ? 0 : 0xa5);
+        memset(both, 0x33, 3 * MIB);
+        delete_block(both);
+        check_cache();
+        large_purge(0);
+        kernel_reset(state);
+        assert_int_equal(large_mapped_bytes(), 0);
+    }
 }
 
 /* A run that grows moves into what has grown, too; from others of more than twice the length it stays away. */
@@ -426,7 +463,7 @@ static void large_run_moves_into_its_kind(void **state) {
     delete_block(grown);
     run = new_block(200 * KIB);
     assert_ptr_equal(large_resize(record_of(run), 320 * KIB), grown);
-    assert_int_equal(record_of(grown)->seam, 256 * KIB);
+    assert_int_equal(seams_last(&record_of(grown)->seams), 256 * KIB);
     delete_block(grown);
     assert_ptr_equal(new_block(4 * MIB), grown); /* now it is one of another kind */
     delete_block(grown);
@@ -437,27 +474,28 @@ static void large_run_moves_into_its_kind(void **state) {
     check_cache();
 }
 
-/* A mapping whose seam shows ends there, unless hardly anything would be left of it. */
-static void large_mapping_ends_at_its_seam(void **state) {
+/* A mapping takes the pages of one block after the other, until it has as many areas as it may have. */
+static void large_mapping_has_some_areas(void **state) {
     (void)state;
     large_configure(64 * MIB);
-    for (size_t size = 4 * MIB; size <= 20 * MIB; size += 16 * MIB) {
-        unsigned char *run = new_block(MIB), *grown = large_resize(record_of(new_block(2 * MIB)), size);
-        memset(grown, 1, size);
-        delete_block(grown);
-        assert_ptr_equal(large_resize(record_of(run), MIB + MIB / 4), grown);
-        assert_int_equal(record_of(grown)->seam, MIB);
-        grown = large_resize(record_of(grown), size);
-        memset(grown, 1, size);
-        assert_int_equal(record_of(grown)->seam, MIB);
-        delete_block(grown);
-        run = new_block(200 * KIB);
-        unsigned char *now = large_resize(record_of(run), 320 * KIB);
-        assert_ptr_equal(now, size == 4 * MIB ? grown : run);
-        assert_int_equal(large_mapped_bytes(), size == 4 * MIB ? MIB : size);
-        delete_block(now);
-        large_purge(0);
+    unsigned char *run = new_block(MIB), *target = large_resize(record_of(new_block(2 * MIB)), 20 * MIB);
+    for (unsigned i = 0; i <= SEAMS_MOST; i++) {
+        memset(target, 1, record_of(target)->extent);
+        delete_block(target);
+        unsigned char *grown = large_resize(record_of(run), MIB + MIB / 4);
+        assert_int_equal(grown == target, i < SEAMS_MOST);
+        assert_int_equal(seams_count(&record_of(grown)->seams), i < SEAMS_MOST ? i + 1 : 1);
+        assert_int_equal(grown[0], 0xa5);
+        if (grown != target) {
+            delete_block(grown);
+            break;
+        }
+        grown = large_resize(record_of(grown), 20 * MIB);
+        assert_ptr_equal(grown, target);
+        run = new_block((15 - i) * UNIT_SIZE); /* each seam lies below the one before */
     }
+    large_purge(0);
+    assert_int_equal(large_mapped_bytes(), 0);
 }
 
 /* Runs that grow stand apart, but only while there are few. */
@@ -518,7 +556,8 @@ static void large_part_that_is_cut_off_has_a_place_in_the_pagemap(void **state) 
     check_cache();
 }
 
-/* What a longer block lends counts as held: when more becomes live than fits beside it, it goes before anybody looks. */
+/* What a longer block lends counts as held: when more becomes live than fits beside it, that gets its pages before anybody
+ * looks, and the rest waits. */
 static void large_slack_makes_way(void **state) {
     (void)state;
     delete_block(new_dense_block(16 * MIB));
@@ -526,13 +565,14 @@ static void large_slack_makes_way(void **state) {
     assert_int_equal(larges.slack, 14 * MIB);
     void *more = new_block(4 * MIB);
     assert_int_equal(larges.slack, 0);
-    assert_int_equal(large_mapped_bytes(), 6 * MIB);
+    assert_int_equal(large_mapped_bytes(), 16 * MIB);
+    assert_int_equal(spare_mapping_bytes(), 10 * MIB);
     delete_block(block);
     delete_block(more);
     check_cache();
 }
 
-/* Where all are shorter, the longest is stretched: only the new pages are faulted. */
+/* Where all are shorter, the longest is stretched, and gets the pages of others: only what is still missing is faulted. */
 static void large_shorter_block_is_stretched(void **state) {
     (void)state;
     unsigned char *first = new_dense_block(6 * MIB), *other = new_dense_block(5 * MIB);
@@ -547,7 +587,9 @@ static void large_shorter_block_is_stretched(void **state) {
     assert_int_equal(record_of(block)->extent, 16 * MIB);
     assert_int_equal(block[6 * MIB - 1], 0xa5);
     assert_int_equal(block[6 * MIB], 0);
-    assert_int_equal(large_mapped_bytes(), (20 + 16 + 5) * MIB);
+    assert_int_equal(block[11 * MIB - 1], 0);
+    assert_int_equal(block[11 * MIB], 0xa5);
+    assert_int_equal(large_mapped_bytes(), (20 + 16) * MIB);
     delete_block(block);
     delete_block(live);
     check_cache();
@@ -612,7 +654,7 @@ static void large_of_two_areas_grows(void **state) {
         delete_block(first);
         block = large_resize(record_of(block), 8 * MIB);
         assert_ptr_equal(block, first);
-        assert_int_equal(record_of(block)->seam, 2 * MIB);
+        assert_int_equal(seams_last(&record_of(block)->seams), 2 * MIB);
         block[5 * MIB] = 0x33;
         unsigned char *old = block;
         kernel.remap = (struct kernel_call){0, 1}; /* not in place */
@@ -631,7 +673,7 @@ static void large_of_two_areas_grows(void **state) {
     }
 }
 
-/* However often a block in two areas moves on to a longer mapping: no third one, which most kernels would not move. */
+/* However often a block moves on to a longer mapping: it stays one area, which all kernels move and grow at once. */
 static void large_moves_again_and_again(void **state) {
     (void)state;
     unsigned char *block = new_block(2 * MIB);
@@ -643,7 +685,8 @@ static void large_moves_again_and_again(void **state) {
         block = large_resize(record_of(block), size + MIB + UNIT_SIZE);
         assert_non_null(block);
         assert_ptr_not_equal(block, old);
-        assert_int_equal(kernel.remap.count, moves == 0 ? 2 : 3);
+        assert_int_equal(kernel.remap.count, 2);
+        assert_int_equal(seams_count(&record_of(block)->seams), 0);
         assert_int_equal(atomic_load(&os_counts.remap_failed) - failed, 1);
         assert_int_equal(block[0], 0xa5);
         assert_int_equal(block[size - 1], moves);
@@ -1068,10 +1111,16 @@ static void large_huge_is_what_the_last_area_is(void **state) {
     assert_ptr_equal(block, target);
     assert_true(is_huge(block));
     struct large *large = record_of(block);
-    assert_int_equal(large->seam, 3 * MIB);
-    assert_true(large_end_at_seam(large));
-    assert_false(large->huge);
-    large_set(large, large->extent, large->extent);
+    assert_int_equal(seams_last(&large->seams), 3 * MIB);
+    large_have_record();
+    large_set(large, 3 * MIB, large->extent);
+    favour_take(&larges.lock);
+    struct large *rest = large_give_up_slack();
+    favour_release(&larges.lock);
+    assert_non_null(rest);
+    assert_true(rest->huge && !large->huge);
+    assert_int_equal(seams_count(&large->seams) + seams_count(&rest->seams), 0);
+    large_release(rest);
     delete_block(block);
     check_cache();
 }
@@ -1100,9 +1149,10 @@ int main(void) {
         cmocka_unit_test_setup(large_block_in_memory_serves_before_another_goes, setup),
         cmocka_unit_test_setup(large_cold_block_does_not_serve, setup),
         cmocka_unit_test_setup(large_run_moves_into_its_kind, setup),
-        cmocka_unit_test_setup(large_mapping_ends_at_its_seam, setup),
+        cmocka_unit_test_setup(large_mapping_has_some_areas, setup),
         cmocka_unit_test_setup(large_few_that_grow_get_room, setup),
-        cmocka_unit_test_setup(large_much_longer_block_does_not_serve_beside_others, setup),
+        cmocka_unit_test_setup(large_what_is_lent_goes_to_the_next, setup),
+        cmocka_unit_test_setup(large_stretched_block_gets_the_pages_of_others, setup),
         cmocka_unit_test_setup(large_slack_outlives_a_refusal, setup),
         cmocka_unit_test_setup(large_part_that_is_cut_off_has_a_place_in_the_pagemap, setup),
         cmocka_unit_test_setup(large_slack_makes_way, setup),
