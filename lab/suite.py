@@ -92,6 +92,8 @@ ROWS = (
     Row("growing_vector", "large", 200_000, 64, "one vector that grows by half to 64 MiB", "FBVector (folly)"),
     Row("large_blocks", "large", 400_000, 50, "32 KiB to 4 MiB, as many small as large ones", RANDOM_MIXED, mode="large_blocks"),
     Row("huge", "large", 1000, 4, "1 to 32 MiB that come and go", "malloc-large (Leijen, mimalloc-bench)"),
+    Row("buffers", "large", 4000, 4, "a few buffers of 64 KiB to 4 MiB, each written whole, of a new size each time",
+        "working buffers of servers and stores"),
     Row("aligned", "large", 2_000_000, 1000, "posix_memalign at 32..4096", "the mixed loop, with alignments"),
     Row("leak", "growth", 3_000_000, 8, "a heap that only grows: one block in eight stays",
         "ramps (Wilson and others 1995)", most=4),
