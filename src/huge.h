@@ -4,7 +4,7 @@
  * it makes 512 pages resident for one. So small pages come first, and tell: where the pieces of a block that were touched at all
  * were touched nearly whole, the next blocks get huge pages. docs/experiments/huge-pages-of-large-blocks.md
  *
- * P1  nothing gets huge pages before a block with small ones was seen to be written whole, or after one was seen not to be
+ * P1  no new mapping is to get huge pages before one with small pages was seen to be written whole, or after one was not
  * P2  each HUGE_PROBE-th block has small pages, so that what is known stays true
  *
  * Called by large alone, by any thread, never under a lock: what is known is a hint, in relaxed atomics that pair with nothing.

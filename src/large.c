@@ -144,6 +144,7 @@ static void large_leave(struct large *large) {
 }
 
 static void large_wait(struct large *large) {
+    ASSERT(P2, larges.waiting <= LARGE_WAITING_MOST); /* one more, until this hold of the lock ends */
     large->bytes = large->extent;
     large->place = larges.waiting;
     larges.cache[larges.waiting++] = large;
@@ -186,6 +187,19 @@ static struct large *large_give_up_oldest(void) {
     return large_waited(large);
 }
 
+/* The areas of a mapping that ends at `extent` from here on. What is known of new pages is known of its last area. */
+static void large_end_areas(struct large *large, size_t extent) {
+    large->huge = large->huge && seams_last(&large->seams) < extent;
+    large->seams = seams_between(&large->seams, 0, extent);
+}
+
+/* A mapping that is not live ends there. */
+static void large_shorten(struct large *large, size_t extent) {
+    large_end_areas(large, extent);
+    large->resident = large->resident < extent ? large->resident : extent;
+    large->extent = extent;
+}
+
 /* Cuts what is above `extent` off a mapping; a record for it, NULL when there is none at hand. */
 static struct large *large_cut(struct large *large, size_t extent) {
     struct large *rest = pagemap_reserve(large->start + extent, 1) ? large_pop(&larges.unused) : NULL;
@@ -194,12 +208,11 @@ static struct large *large_cut(struct large *large, size_t extent) {
     *rest = (struct large){.start = large->start + extent,
                            .extent = large->extent - extent,
                            .seams = seams_between(&large->seams, extent, large->extent),
+                           .given = large->given,
                            .huge = large->huge};
     rest->resident = large->resident / (large->extent / UNIT_SIZE) * (rest->extent / UNIT_SIZE);
     large->resident -= rest->resident;
-    large->huge = large->huge && seams_last(&large->seams) < extent;
-    large->seams = seams_between(&large->seams, 0, extent);
-    large->extent = extent;
+    large_shorten(large, extent);
     return rest;
 }
 
@@ -298,7 +311,7 @@ static NOINLINE void large_measure(struct large *large) {
     favour_release(&larges.lock);
     enum pages_density density;
     large->resident = pages_resident(large->start, large->extent, &density);
-    if (large->extent >= HUGE_LEAST && !large->huge)
+    if (large->extent >= HUGE_LEAST && !large->huge && !large->given)
         huge_learn(density);
     favour_take(&larges.lock);
     size_t change = large->resident > before ? large->resident - before : before - large->resident;
@@ -436,7 +449,11 @@ static void large_swap_place(struct large *large, struct large *target) {
     bool room = large_lay_over(&old, target, &large->seams);
     if (!room)
         large->seams = old.seams;
-    large->huge = room && old.extent < target->extent ? target->huge : old.huge;
+    if (room && old.extent < target->extent) {
+        large->huge = target->huge;
+        large->given |= target->resident > 0;
+        large->resident = target->resident;
+    }
     large->start = target->start;
     large->home = NULL;
     large->extent = target->extent;
@@ -467,10 +484,14 @@ static bool large_stretch(struct large *large, size_t bytes) {
     return true;
 }
 
-/* A mapping that was taken to serve. It waits on, unless it is in memory: then hardly another page will be touched, wherever
- * the request ends. */
+/* In memory: then hardly another page will be touched, wherever a request ends. */
+static bool large_is_warm(const struct large *large) {
+    return large->resident >= large->extent - large->extent / 4;
+}
+
+/* A mapping that was taken to serve. It waits on, unless it is warm. */
 static struct large *large_if_warm(struct large *large) {
-    if (!large || large->resident >= large->extent - large->extent / 4)
+    if (!large || large_is_warm(large))
         return large;
     large_wait(large);
     return NULL;
@@ -481,11 +502,11 @@ static struct large *large_take_donor(size_t tail) {
     size_t fit = spare_round(tail);
     favour_take(&larges.lock);
     struct large *donor = large_take_waiting(fit, SIZE_MOST, UNIT_SIZE, true);
-    if (!donor)
+    donor = large_if_warm(donor);
+    if (!donor && larges.roomy.oldest && large_is_warm(larges.roomy.oldest))
         donor = large_give_up_slack();
     if (!donor)
-        donor = large_waited(spare_take_shorter(fit, tail / LARGE_STRETCH));
-    donor = large_if_warm(donor);
+        donor = large_if_warm(large_waited(spare_take_shorter(fit, tail / LARGE_STRETCH)));
     favour_release(&larges.lock);
     return donor;
 }
@@ -495,17 +516,14 @@ static struct large *large_take_donor(size_t tail) {
 static size_t large_give_pages(struct large *donor, struct large *large, size_t end, size_t most) {
     size_t last = donor->extent - seams_last(&donor->seams), piece = most < last ? most : last,
            left = donor->extent - piece;
-    struct seams seams = large->seams;
-    if (!seams_add(&seams, end - piece) ||
+    if (!seams_add(&large->seams, end - piece) ||
         !os_remap_to(donor->start + left, piece, piece, large->start + end - piece))
         piece = 0;
     if (piece > 0) {
-        large->seams = seams;
         large->huge = end == large->extent ? donor->huge : large->huge;
+        large->given = true;
         large_count_mapped(-piece);
-        donor->extent = left;
-        donor->resident = donor->resident < left ? donor->resident : left;
-        donor->seams = seams_between(&donor->seams, 0, left);
+        large_shorten(donor, left);
     }
     if (donor->extent == 0)
         large_give_record(donor);
@@ -519,9 +537,12 @@ static size_t large_give_pages(struct large *donor, struct large *large, size_t 
 static bool large_fill(struct large *large, size_t from) {
     size_t end = large->extent;
     for (size_t piece = 1; piece > 0 && end - from >= MOVE_FROM && limit_may_split(); end -= piece) {
+        limit_count_mappings();
         struct large *donor = large_take_donor(end - from);
         piece = donor ? large_give_pages(donor, large, end, end - from) : 0;
     }
+    if (end < large->extent)
+        huge_watch(NULL);
     return end < large->extent;
 }
 
@@ -708,6 +729,7 @@ static void *large_set(struct large *large, size_t bytes, size_t extent) {
     favour_take(&larges.lock);
     large_leave(large);
     large->extent = extent;
+    large->resident = large->resident < extent ? large->resident : extent;
     large_enter(large, bytes);
     favour_release(&larges.lock);
     return large->start;
@@ -745,7 +767,7 @@ static struct large *large_warm_target(const struct large *large, size_t bytes) 
 
 /* A block is about to grow: whether its small pages say that it is written whole. Looked at when it has become twice as long. */
 static void large_look(struct large *large) {
-    if (large->huge || large->bytes < HUGE_LEAST || large->bytes / 2 < large->looked)
+    if (large->huge || large->given || large->bytes < HUGE_LEAST || large->bytes / 2 < large->looked)
         return;
     large->looked = large->bytes;
     large->whole = huge_look(large->start, large->bytes);
@@ -819,7 +841,7 @@ static void *large_shrink_mapping(struct large *large, size_t bytes) {
     if (!os_unmap(large->start + extent, before - extent))
         return large->start;
     large_count_mapped(extent - before);
-    large->seams = seams_between(&large->seams, 0, extent);
+    large_end_areas(large, extent);
     return large_set(large, bytes, extent);
 }
 

@@ -19,7 +19,7 @@
  * P3  nothing is unmapped that this room did not map; what cannot be unmapped is kept for reuse
  *
  * Any thread may call everything here; one lock of rank 7 (favour.h), held for a bounded search, never during a
- * system call, but when a part that is cut off needs a piece of the pagemap. One call gives up at most LARGE_GIVE_UP waiting blocks.
+ * system call, but when a part that is cut off needs a piece of the pagemap. One call gives up at most LARGE_GIVE_UP waiting blocks, and as many for each that gives it pages.
  */
 #ifndef HAKMEM_LARGE_H
 #define HAKMEM_LARGE_H

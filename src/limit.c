@@ -166,7 +166,8 @@ bool limit_may_purge(void) {
 /* Calls so far of which each may have made a mapping, or made two of one. */
 static uint64_t limit_map_calls(void) {
     return atomic_load_explicit(&os_counts.map, memory_order_relaxed) +
-           atomic_load_explicit(&os_counts.unmap, memory_order_relaxed);
+           atomic_load_explicit(&os_counts.unmap, memory_order_relaxed) +
+           atomic_load_explicit(&os_counts.remap, memory_order_relaxed);
 }
 
 /* The next look comes when, at worst, four fifths could have been reached. */

@@ -43,7 +43,8 @@ struct large {
     size_t looked;       /* bytes that it had when it was looked at while it grew */
     bool grew;           /* since it was handed out: the next one of its kind will, too */
     bool whole;          /* ... it is written whole, which that showed */
-    bool huge;           /* a mapping's new pages are huge ones */
+    bool given;          /* a mapping has pages that others have touched: they tell nothing */
+    bool huge;           /* a mapping's new pages are huge ones, as far as is known */
     bool roomy;          /* live: it has slack that can be taken back */
     uint32_t since;      /* ... since this look of large's */
 };

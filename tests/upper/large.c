@@ -993,6 +993,40 @@ static void large_at_hand_rests(void **state) {
     assert_int_equal(large_waiting_bytes(), 0);
 }
 
+/* Slack that is hardly in memory is nobody's pages, and no place of its own among those that wait. */
+static void large_P2_cold_slack_stays_where_it_is(void **state) {
+    (void)state;
+    static void *runs[LARGE_WAITING_MOST];
+    large_configure(GIB);
+    for (unsigned i = 0; i < ARRAY_LENGTH(runs); i++)
+        runs[i] = new_dense_block(150000);
+    delete_block(new_block(20 * MIB));
+    unsigned char *live = new_block(10 * MIB);
+    assert_int_equal(larges.slack, 10 * MIB);
+    for (unsigned i = 0; i < ARRAY_LENGTH(runs); i++)
+        delete_block(runs[i]);
+    large_gather_now();
+    assert_int_equal(larges.waiting, LARGE_WAITING_MOST);
+    void *next = new_block(90 * MIB);
+    assert_int_equal(record_of(live)->extent, 20 * MIB);
+    assert_int_equal(seams_count(&record_of(next)->seams), 0);
+    delete_block(next);
+    delete_block(live);
+    check_cache();
+}
+
+/* What a block has lost by shrinking is not measured again at each free. */
+static void large_P2_a_shrunken_block_counts_for_what_is_left(void **state) {
+    (void)state;
+    unsigned char *block = new_dense_block(12 * MIB);
+    delete_block(block);
+    assert_ptr_equal(new_block(12 * MIB), block);
+    assert_ptr_equal(large_resize(record_of(block), 5 * MIB), block);
+    delete_block(block);
+    assert_int_equal(large_waiting_bytes(), 5 * MIB);
+    check_cache();
+}
+
 /* ---- huge pages ---- */
 
 static int setup_huge(void **state) {
@@ -1061,6 +1095,26 @@ static void large_huge_pages_after_a_free(void **state) {
     assert_true(is_huge(other));
     delete_block(same);
     delete_block(other);
+    check_cache();
+}
+
+/* A mapping that got the pages of others is whole from the start, whatever the program does with it. */
+static void large_huge_pages_of_others_tell_nothing(void **state) {
+    (void)state;
+    skip_without_huge_pages();
+    unsigned char *first = new_dense_block(4 * MIB), *second = new_dense_block(3 * MIB);
+    delete_block(first);
+    delete_block(second);
+    huge_learn(PAGES_SPARSE);
+    huge_watch(NULL);
+    unsigned char *given = new_block(7 * MIB);
+    assert_true(record_of(given)->given);
+    delete_block(given);
+    void *same = new_block(7 * MIB), *next = new_block(7 * MIB);
+    assert_ptr_equal(same, given);
+    assert_false(is_huge(next));
+    delete_block(next);
+    delete_block(same);
     check_cache();
 }
 
@@ -1171,6 +1225,9 @@ int main(void) {
         cmocka_unit_test_setup(large_P2_at_hand_has_no_places_of_its_own, setup),
         cmocka_unit_test_setup(large_at_hand_makes_way, setup),
         cmocka_unit_test_setup(large_at_hand_rests, setup),
+        cmocka_unit_test_setup(large_P2_cold_slack_stays_where_it_is, setup),
+        cmocka_unit_test_setup(large_P2_a_shrunken_block_counts_for_what_is_left, setup),
+        cmocka_unit_test_setup_teardown(large_huge_pages_of_others_tell_nothing, setup_huge, teardown_huge),
         cmocka_unit_test_setup_teardown(large_huge_pages_after_one_that_was_written_whole, setup_huge,
                                         teardown_huge),
         cmocka_unit_test_setup_teardown(large_huge_pages_after_a_free, setup_huge, teardown_huge),
