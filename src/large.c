@@ -904,8 +904,20 @@ static void large_gather_now(void) {
     large_release_all(out);
 }
 
+/* What the kernel would not unmap it may unmap now. */
+static size_t large_unmap_stuck(void) {
+    favour_take(&larges.lock);
+    struct large *stuck = larges.stuck;
+    larges.stuck = NULL;
+    favour_release(&larges.lock);
+    size_t unmapped = 0;
+    while (stuck)
+        unmapped += large_release(large_pop(&stuck));
+    return unmapped;
+}
+
 size_t large_purge(size_t keep) {
-    size_t purged = 0;
+    size_t purged = large_unmap_stuck();
     bool runs = false;
     large_have_record();
     large_gather_now();

@@ -753,6 +753,21 @@ static void large_P3_what_cannot_be_unmapped_is_used_again(void **state) {
     assert_true(large_mapped_bytes() < mapped);
 }
 
+/* ... or goes home later, when the kernel takes it. */
+static void large_P3_what_could_not_be_unmapped_goes_later(void **state) {
+    (void)state;
+    large_configure(0);
+    void *first = new_block(5 * MIB), *second = new_block(3 * MIB);
+    kernel.unmap.refuse = 4;
+    delete_block(first);
+    delete_block(second);
+    assert_int_equal(large_purge(0), 0);
+    assert_int_equal(length_of(larges.stuck), 2);
+    assert_int_equal(large_purge(0), 8 * MIB);
+    assert_null(larges.stuck);
+    assert_int_equal(large_mapped_bytes(), 0);
+}
+
 static void large_resize_of_a_run_in_place(void **state) {
     (void)state;
     unsigned char *block = new_block(MIB);
@@ -1213,6 +1228,7 @@ int main(void) {
         cmocka_unit_test_setup(large_shorter_block_is_stretched, setup),
         cmocka_unit_test_setup(large_stretch_that_is_refused_changes_nothing, setup),
         cmocka_unit_test_setup(large_P3_what_cannot_be_unmapped_is_used_again, setup),
+        cmocka_unit_test_setup(large_P3_what_could_not_be_unmapped_goes_later, setup),
         cmocka_unit_test_setup(large_resize_of_a_run_in_place, setup),
         cmocka_unit_test_setup(large_resize_of_a_mapping_keeps_what_is_in_it, setup),
         cmocka_unit_test_setup(large_resize_moves_where_it_cannot_grow, setup),
