@@ -27,7 +27,7 @@ bool huge_wants(size_t bytes);
 /* Asks for huge pages for what is not yet in memory of a mapping of ours. Returns whether the kernel heard. */
 bool huge_ask(void *start, size_t bytes);
 
-/* A mapping with small pages was made, of HUGE_LEAST bytes or more: it is looked at before the next one is made. */
+/* A mapping with small pages was made, of HUGE_LEAST bytes or more: it is looked at before the next one is made. NULL: none. */
 void huge_watch(const void *start);
 
 /* What is in memory of such a mapping was looked at: what that shows holds from here on. */

@@ -305,13 +305,18 @@ static void large_settle(struct large *again) {
     large_release_all(out);
 }
 
+/* What of these bytes is in memory says how the program writes: a huge page fits, and the pages are small and nobody else's. */
+static bool large_tells(const struct large *large, size_t bytes) {
+    return bytes >= HUGE_LEAST && !large->huge && !large->given;
+}
+
 /* Measures what is in memory of a block that has just left; the lock is not held meanwhile. */
 static NOINLINE void large_measure(struct large *large) {
     size_t before = large->resident;
     favour_release(&larges.lock);
     enum pages_density density;
     large->resident = pages_resident(large->start, large->extent, &density);
-    if (large->extent >= HUGE_LEAST && !large->huge && !large->given)
+    if (large_tells(large, large->extent))
         huge_learn(density);
     favour_take(&larges.lock);
     size_t change = large->resident > before ? large->resident - before : before - large->resident;
@@ -541,9 +546,10 @@ static bool large_fill(struct large *large, size_t from) {
         struct large *donor = large_take_donor(end - from);
         piece = donor ? large_give_pages(donor, large, end, end - from) : 0;
     }
-    if (end < large->extent)
+    bool any = end < large->extent;
+    if (any)
         huge_watch(NULL);
-    return end < large->extent;
+    return any;
 }
 
 /* For a long block, or where something that waits would have to go home for a new one: the longest mapping that waits and is
@@ -767,7 +773,7 @@ static struct large *large_warm_target(const struct large *large, size_t bytes) 
 
 /* A block is about to grow: whether its small pages say that it is written whole. Looked at when it has become twice as long. */
 static void large_look(struct large *large) {
-    if (large->huge || large->given || large->bytes < HUGE_LEAST || large->bytes / 2 < large->looked)
+    if (!large_tells(large, large->bytes) || large->bytes / 2 < large->looked)
         return;
     large->looked = large->bytes;
     large->whole = huge_look(large->start, large->bytes);

@@ -12,7 +12,7 @@ static size_t pages_odd_bytes(uint64_t word) {
     return (word & ones) * ones >> 56;
 }
 
-/* Words of eight pages in an area, at least one: pages may be of 64 KiB. */
+/* Words of eight pages in an area: four where pages are of 64 KiB. */
 static size_t pages_eights(void) {
     return PAGES_AREA / 8 / os_page_size();
 }

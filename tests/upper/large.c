@@ -1008,6 +1008,69 @@ static void large_at_hand_rests(void **state) {
     assert_int_equal(large_waiting_bytes(), 0);
 }
 
+/* Nor are those of what waits, where the next block may touch others. */
+static void large_cold_block_gives_no_pages(void **state) {
+    (void)state;
+    void *runs[6];
+    unsigned char *cold = new_block(4 * MIB);
+    for (unsigned i = 0; i < ARRAY_LENGTH(runs); i++)
+        runs[i] = new_dense_block(MIB);
+    delete_block(cold);
+    for (unsigned i = 0; i < ARRAY_LENGTH(runs); i++)
+        delete_block(runs[i]);
+    larges.live_peak = 0;
+    assert_true(large_is_crowded(3 * MIB));
+    unsigned char *block = new_block(3 * MIB);
+    assert_ptr_not_equal(block, cold);
+    enum pages_density density;
+    assert_true(pages_resident(block, 3 * MIB, &density) <= 3 * os_page_size());
+    assert_int_equal(seams_count(&record_of(block)->seams), 0);
+    delete_block(block);
+    check_cache();
+}
+
+/* Where the kernel allows no more mappings, none is put together out of others; and moves count as what makes them. */
+static void large_puts_nothing_together_where_mappings_are_many(void **state) {
+    (void)state;
+    for (int tight = 0; tight < 2; tight++) {
+        unsigned char *first = new_dense_block(MIB + MIB / 2), *second = new_dense_block(2 * MIB);
+        delete_block(first);
+        delete_block(second);
+        limit.count_at = tight ? UINT64_MAX : 0; /* a look would find few */
+        limit.tight = tight;
+        kernel.map.count = 0;
+        unsigned char *both = new_block(3 * MIB);
+        assert_int_equal(seams_count(&record_of(both)->seams) > 0, !tight);
+        assert_ptr_equal(both, second); /* stretched in place: only its new pages made anybody count */
+        assert_int_equal(kernel.map.count, 0);
+        assert_true(limit.count_at > 0);
+        limit.tight = false;
+        delete_block(both);
+        large_purge(0);
+        assert_int_equal(large_mapped_bytes(), 0);
+    }
+}
+
+/* Of a mapping that is cut both parts are as much in memory as it was. */
+static void large_parts_hold_their_share(void **state) {
+    (void)state;
+    unsigned char *first = new_dense_block(8 * MIB);
+    delete_block(first);
+    void *block = new_block(2 * MIB);
+    assert_ptr_equal(block, first);
+    struct large *large = record_of(block), *rest;
+    large->resident = 6 * MIB;
+    favour_take(&larges.lock);
+    rest = large_give_up_slack();
+    favour_release(&larges.lock);
+    assert_non_null(rest);
+    assert_int_equal(rest->resident, 6 * MIB / 128 * 96);
+    assert_int_equal(large->resident + rest->resident, 6 * MIB);
+    large_release(rest);
+    delete_block(block);
+    check_cache();
+}
+
 /* Slack that is hardly in memory is nobody's pages, and no place of its own among those that wait. */
 static void large_P2_cold_slack_stays_where_it_is(void **state) {
     (void)state;
@@ -1166,6 +1229,39 @@ static void large_that_grows_gets_huge_pages_where_it_was_written_whole(void **s
     check_cache();
 }
 
+/* Also where it has to move; a run that became a mapping has pages of its own only. */
+static void large_that_moves_gets_huge_pages_too(void **state) {
+    (void)state;
+    skip_without_huge_pages();
+    unsigned char *block = new_dense_block(MIB);
+    block = grown(block, 3 * MIB);
+    assert_false(record_of(block)->given);
+    memset(block, 0xa5, 3 * MIB);
+    kernel.remap = (struct kernel_call){0, 1}; /* not in place */
+    block = grown(block, 8 * MIB);
+    assert_true(kernel.remap.count >= 2);
+    assert_true(is_huge(block));
+    delete_block(block);
+    check_cache();
+}
+
+/* What a block has shown in one life is not known of it in the next. */
+static void large_begins_each_life_untold(void **state) {
+    (void)state;
+    skip_without_huge_pages();
+    unsigned char *block = new_dense_block(6 * MIB);
+    kernel.advise.refuse = ALWAYS;
+    block = grown(block, 9 * MIB);
+    kernel.advise.refuse = 0;
+    assert_true(record_of(block)->whole && !is_huge(block) && record_of(block)->looked == 6 * MIB);
+    delete_block(block);
+    assert_ptr_equal(new_block(9 * MIB), block);
+    assert_false(record_of(block)->whole);
+    assert_int_equal(record_of(block)->looked, 0);
+    delete_block(block);
+    check_cache();
+}
+
 /* Of a block that moves into what waited: its last area decides, which is where it grows on. */
 static void large_huge_is_what_the_last_area_is(void **state) {
     (void)state;
@@ -1180,6 +1276,8 @@ static void large_huge_is_what_the_last_area_is(void **state) {
     assert_ptr_equal(block, target);
     assert_true(is_huge(block));
     struct large *large = record_of(block);
+    assert_true(large->given);
+    assert_true(large->resident > 3 * MIB); /* the target's: its slack is in memory */
     assert_int_equal(seams_last(&large->seams), 3 * MIB);
     large_have_record();
     large_set(large, 3 * MIB, large->extent);
@@ -1241,6 +1339,9 @@ int main(void) {
         cmocka_unit_test_setup(large_P2_at_hand_has_no_places_of_its_own, setup),
         cmocka_unit_test_setup(large_at_hand_makes_way, setup),
         cmocka_unit_test_setup(large_at_hand_rests, setup),
+        cmocka_unit_test_setup(large_cold_block_gives_no_pages, setup),
+        cmocka_unit_test_setup(large_puts_nothing_together_where_mappings_are_many, setup),
+        cmocka_unit_test_setup(large_parts_hold_their_share, setup),
         cmocka_unit_test_setup(large_P2_cold_slack_stays_where_it_is, setup),
         cmocka_unit_test_setup(large_P2_a_shrunken_block_counts_for_what_is_left, setup),
         cmocka_unit_test_setup_teardown(large_huge_pages_of_others_tell_nothing, setup_huge, teardown_huge),
@@ -1249,6 +1350,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(large_huge_pages_after_a_free, setup_huge, teardown_huge),
         cmocka_unit_test_setup_teardown(large_that_grows_gets_huge_pages_where_it_was_written_whole,
                                         setup_huge, teardown_huge),
+        cmocka_unit_test_setup_teardown(large_that_moves_gets_huge_pages_too, setup_huge, teardown_huge),
+        cmocka_unit_test_setup_teardown(large_begins_each_life_untold, setup_huge, teardown_huge),
         cmocka_unit_test_setup_teardown(large_huge_is_what_the_last_area_is, setup_huge, teardown_huge),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
