@@ -79,4 +79,10 @@ BLOCK_ALWAYS_INLINE bool slot_release(void **slot, bool empty) {
     return true;
 }
 
+// Frees and clears all slots.
+static inline void slots_release(void **slots, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        slot_release(&slots[i], false);
+}
+
 #endif

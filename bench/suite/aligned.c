@@ -27,8 +27,7 @@ static uint64_t run(struct suite_thread *thread) {
             suite_fail("a block is not aligned");
         block_touch(*slot, size);
     }
-    for (size_t i = 0; i < working_set; i++)
-        slot_release(&slots[i], false);
+    slots_release(slots, working_set);
     return thread->share;
 }
 

@@ -22,8 +22,7 @@ static uint64_t run(struct suite_thread *thread) {
         *slot = block_new(false, size);
         memset(*slot, (int)i, size);
     }
-    for (size_t i = 0; i < working_set; i++)
-        slot_release(&slots[i], false);
+    slots_release(slots, working_set);
     return thread->share;
 }
 

@@ -23,8 +23,7 @@ static uint64_t run(struct suite_thread *thread) {
             block[at] = (unsigned char)i;
         *slot = block;
     }
-    for (size_t i = 0; i < working_set; i++)
-        slot_release(&slots[i], false);
+    slots_release(slots, working_set);
     return thread->share;
 }
 

@@ -33,6 +33,27 @@ static inline int bars_result(void) {
     return bars_missed == 0 ? 0 : 1;
 }
 
+/* Measures each of `count` things in a process of its own, which has no memory of the others. What main returns: 1 when one of them
+ * has failed, else SKIPPED when one was skipped. */
+static inline int bars_each_apart(int (*measure)(int which), int count) {
+    int failed = 0, status;
+
+    for (int i = 0; i < count; i++) {
+        pid_t pid = fork();
+        CHECK(pid >= 0);
+        if (pid == 0) {
+            int result = measure(i);
+            fflush(stdout);
+            _exit(result);
+        }
+        CHECK(waitpid(pid, &status, 0) == pid);
+        bool skipped = WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED;
+        if (status != 0 && failed != 1)
+            failed = skipped ? SKIPPED : 1;
+    }
+    return failed;
+}
+
 /* Resident memory in KiB, exact: the kernel counts page by page here, where /proc/self/statm may lag behind by 64
  * pages a thread. SKIP where it cannot be read. */
 static inline long rss_kib(void) {

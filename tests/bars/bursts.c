@@ -29,7 +29,10 @@ static void free_all(enum order order) {
         free(blocks[order == LAST_FIRST ? BLOCKS - 1 - i : i]);
 }
 
-static int measure(enum order order, size_t size) {
+static int measure(int which) {
+    enum order order = (enum order)(which / 2);
+    size_t size = next_sizes[which % 2];
+
     setvbuf(stdout, NULL, _IOLBF, 4096);
     memset(blocks, 1, sizeof blocks);
     long base = rss_kib();
@@ -46,19 +49,5 @@ static int measure(enum order order, size_t size) {
 }
 
 int main(void) {
-    int failed = 0, status;
-
-    for (int i = 0; i < ORDERS * 2; i++) {
-        pid_t pid = fork();
-        CHECK(pid >= 0);
-        if (pid == 0) {
-            int result = measure((enum order)(i / 2), next_sizes[i % 2]);
-            fflush(stdout);
-            _exit(result);
-        }
-        CHECK(waitpid(pid, &status, 0) == pid);
-        if (status != 0)
-            failed = WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED ? SKIPPED : 1;
-    }
-    return failed;
+    return bars_each_apart(measure, ORDERS * 2);
 }

@@ -178,9 +178,11 @@ static void *produce(void *argument) {
     return argument;
 }
 
-static int measure(void) {
+static int measure(int which) {
     char what[60];
 
+    pace = (enum pace)(which % PACES);
+    sizes = &all_sizes[which / PACES];
     setvbuf(stdout, NULL, _IOLBF, 4096);
     size_t times = amount("HAND_OVER_TIMES", 1);
     rounds = sizes->rounds * (unsigned)times;
@@ -201,23 +203,6 @@ static int measure(void) {
     return bars_result();
 }
 
-/* Each in a process of its own, which has no memory of the others. */
 int main(void) {
-    int failed = 0, status;
-
-    for (size_t i = 0; i < PACES * sizeof all_sizes / sizeof all_sizes[0]; i++) {
-        pace = (enum pace)(i % PACES);
-        sizes = &all_sizes[i / PACES];
-        pid_t pid = fork();
-        CHECK(pid >= 0);
-        if (pid == 0) {
-            int result = measure();
-            fflush(stdout);
-            _exit(result);
-        }
-        CHECK(waitpid(pid, &status, 0) == pid);
-        if (status != 0)
-            failed = WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED ? SKIPPED : 1;
-    }
-    return failed;
+    return bars_each_apart(measure, PACES * (int)(sizeof all_sizes / sizeof all_sizes[0]));
 }

@@ -1,15 +1,12 @@
 /*
  * huge_pages: is memory that is written whole faulted by the huge page, and memory that is not, left in small ones?
  *
- * Blocks of 16 MiB that are all written, kept; and a vector that doubles to 256 MiB and is written as it grows: page faults. And as many blocks of which
- * one byte in each 64 KiB is written: resident memory over what was touched. Each in a process of its own.
+ * Blocks of 16 MiB that are all written, kept; and a vector that doubles to 256 MiB and is written as it grows: page faults. And
+ * as many blocks of which one byte in each 64 KiB is written: resident memory over what was touched. Each in a process of its own.
  *
  * SKIP where the kernel makes no huge pages on request, or makes them unasked.
  */
 #include "bars.h"
-
-#include <sys/resource.h>
-#include <sys/wait.h>
 
 enum { MEBI = 1 << 20, PAGE = 4096, BLOCK = 16 * MEBI, BLOCKS = 16, STRIDE = 64 << 10, SMALL = BLOCK / PAGE };
 /* Faults: those of one block in small pages, which tells; of the rest one for each huge page; and a quarter of a block more. */
@@ -19,22 +16,15 @@ enum { BAR_SPARSE = 110 };
 
 static unsigned char *blocks[BLOCKS];
 
-static long faults(void) {
-    struct rusage usage;
-
-    CHECK(getrusage(RUSAGE_SELF, &usage) == 0);
-    return usage.ru_minflt;
-}
-
 static void whole(void) {
-    long before = faults();
+    long before = page_faults();
 
     for (int i = 0; i < BLOCKS; i++) {
         blocks[i] = malloc(BLOCK);
         CHECK(blocks[i] != NULL);
         memset(blocks[i], 1, BLOCK);
     }
-    long count = faults() - before;
+    long count = page_faults() - before;
     printf("%d blocks of 16 MiB, written whole: %ld page faults, in small pages %d\n", BLOCKS, count,
            BLOCKS * SMALL);
     bar_at_most("blocks written whole", count, BAR_WHOLE, BAR_WHOLE);
@@ -42,14 +32,14 @@ static void whole(void) {
 
 static void vector(void) {
     unsigned char *bytes = NULL;
-    long before = faults();
+    long before = page_faults();
 
     for (size_t size = 16, written = 0; size <= 256 * (size_t)MEBI; written = size, size *= 2) {
         bytes = realloc(bytes, size);
         CHECK(bytes != NULL);
         memset(bytes + written, 1, size - written);
     }
-    long count = faults() - before;
+    long count = page_faults() - before;
     printf("a vector that doubles to 256 MiB: %ld page faults, in small pages %d\n", count,
            256 * MEBI / PAGE);
     bar_at_most("a vector", count, BAR_VECTOR, BAR_VECTOR);
@@ -71,18 +61,12 @@ static void sparse(void) {
     bar_at_most("blocks written here and there", percent, BAR_SPARSE, BAR_SPARSE);
 }
 
-static void in_a_process(void (*what)(void)) {
-    pid_t child = fork();
-    int status;
+static int measure(int which) {
+    static void (*const measures[])(void) = {whole, vector, sparse};
 
-    CHECK(child >= 0);
-    if (child == 0) {
-        what();
-        fflush(stdout);
-        _exit(bars_result());
-    }
-    CHECK(waitpid(child, &status, 0) == child);
-    BAR(status == 0, "see above");
+    setvbuf(stdout, NULL, _IOLBF, 4096);
+    measures[which]();
+    return bars_result();
 }
 
 static void require_huge_pages(void) {
@@ -91,10 +75,6 @@ static void require_huge_pages(void) {
 }
 
 int main(void) {
-    setvbuf(stdout, NULL, _IOLBF, 4096);
     require_huge_pages();
-    in_a_process(whole);
-    in_a_process(vector);
-    in_a_process(sparse);
-    return bars_result();
+    return bars_each_apart(measure, 3);
 }

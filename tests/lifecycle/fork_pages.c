@@ -9,7 +9,6 @@
 #include "lifecycle.h"
 
 #include <sys/mman.h>
-#include <sys/resource.h>
 
 enum { BLOCKS = 20000, STEPS = 2000, ROUNDS = 20, FAULTS_MOST = 700, GENERATIONS = 3 };
 
@@ -35,19 +34,13 @@ static void replace(unsigned slot) {
     slots[slot].block[0] = slots[slot].block[slots[slot].size - 1] = mark(slot);
 }
 
-static long faults(void) {
-    struct rusage usage;
-    CHECK(getrusage(RUSAGE_SELF, &usage) == 0);
-    return usage.ru_minflt;
-}
-
 static long replace_some(void) {
-    long before = faults();
+    long before = page_faults();
     for (int step = 0; step < STEPS; step++) {
         unsigned slot = next_random(&random_state) % BLOCKS;
         replace(slot - slot % 3 + 1);
     }
-    return faults() - before;
+    return page_faults() - before;
 }
 
 static void generation(int left) {

@@ -11,6 +11,7 @@
  *   churn(seed, steps)      a mixed workload on 96 slots with every content verified; all freed at its end
  *   text_of(path)           the beginning of a file, without allocating
  *   status_kib(field)       one line of /proc/self/status in KiB, -1 when there is no /proc
+ *   page_faults()           those of this process so far that needed no reading
  *   await_child(pid)        waits for a child and checks that it ended with status 0
  *
  * A constructor checks that malloc really comes from TESTED_LIB, so that no program passes on libc's malloc
@@ -33,6 +34,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -171,6 +173,13 @@ static inline long status_kib(const char *field) {
     const char *line = strstr(text_of("/proc/self/status"), field);
 
     return line != NULL ? strtol(line + strlen(field), NULL, 10) : -1;
+}
+
+static inline long page_faults(void) {
+    struct rusage usage;
+
+    CHECK(getrusage(RUSAGE_SELF, &usage) == 0);
+    return usage.ru_minflt;
 }
 
 static inline void await_child(pid_t child) {
