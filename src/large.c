@@ -167,17 +167,30 @@ static struct large *large_take_waiting(size_t bytes, size_t most, size_t alignm
     return large_waited(spare_take(bytes, most, alignment, mapping));
 }
 
-/* Whether it is too much for what was once live when `more` bytes become live. */
+/* What live, waiting and lent bytes hold when `more` become live. */
+static size_t large_holds(size_t more) {
+    return larges.held + spare_resident_bytes() + larges.unseen + larges.slack + more;
+}
+
+/* Whether that is more than ever was live: then what waits serves before the kernel is asked for more. */
 static bool large_is_crowded(size_t more) {
-    size_t live = larges.live + more, peak = live > larges.live_peak ? live : larges.live_peak;
-    size_t held = larges.held + spare_resident_bytes() + larges.unseen + larges.slack;
-    return held + more > peak / 16 * LARGE_PEAK_SIXTEENTHS;
+    size_t live = larges.live + more;
+    return large_holds(more) > (live > larges.live_peak ? live : larges.live_peak);
+}
+
+/* Bytes that are too much for what was once live. More than crowds: who swings about that edge pays nothing. */
+static size_t large_overhang(void) {
+    size_t most = larges.live_peak / 16 * LARGE_PEAK_SIXTEENTHS, holds = large_holds(0);
+    return holds > most ? holds - most : 0;
+}
+
+static bool large_has_too_many(void) {
+    size_t waiting = spare_resident_bytes() + larges.recent.resident;
+    return waiting > limit_keep(larges.cache_limit, waiting) || larges.waiting > LARGE_WAITING_MOST;
 }
 
 static bool large_holds_too_much(void) {
-    size_t waiting = spare_resident_bytes() + larges.recent.resident;
-    return waiting > limit_keep(larges.cache_limit, waiting) || larges.waiting > LARGE_WAITING_MOST ||
-           large_is_crowded(0);
+    return large_has_too_many() || large_overhang() > 0;
 }
 
 static struct large *large_give_up_oldest(void) {
@@ -237,12 +250,31 @@ static void large_gather(struct large **out) {
     }
 }
 
+/* In memory: then hardly another page will be touched, wherever a request ends. */
+static bool large_is_warm(const struct large *large) {
+    return large->resident >= large->extent - large->extent / 4;
+}
+
+/* Of what waits longest only the end, as a mapping, where that is enough and more stays. Huge pages are not torn. */
+static struct large *large_give_up_end(size_t bytes) {
+    struct large *large = large_give_up_oldest();
+    size_t goes = align_up(bytes, UNIT_SIZE);
+    if (!large || large->home || large->huge || !large_is_warm(large) || goes >= large->extent)
+        return large;
+    struct large *rest = large_cut(large, large->extent - goes);
+    if (!rest)
+        return large;
+    large_wait(large);
+    return rest;
+}
+
 static NOINLINE struct large *large_take_excess(void) {
     struct large *out = NULL;
     for (unsigned i = 0; i < LARGE_GIVE_UP && large_holds_too_much(); i++) {
         if (!spare_oldest())
             large_gather(&out);
-        struct large *large = large_give_up_oldest();
+        struct large *large =
+            large_has_too_many() ? large_give_up_oldest() : large_give_up_end(large_overhang());
         if (!large)
             large = large_give_up_slack();
         if (!large)
@@ -487,11 +519,6 @@ static bool large_stretch(struct large *large, size_t bytes) {
     large_count_mapped(-target->extent);
     large_give_record(target);
     return true;
-}
-
-/* In memory: then hardly another page will be touched, wherever a request ends. */
-static bool large_is_warm(const struct large *large) {
-    return large->resident >= large->extent - large->extent / 4;
 }
 
 /* A mapping that was taken to serve. It waits on, unless it is warm. */

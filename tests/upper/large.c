@@ -283,21 +283,63 @@ static void large_longer_mapping_is_cut(void **state) {
     delete_block(back);
 }
 
-/* Dense blocks and what waits for them stay together within three sixteenths above what was live at once. */
-static void large_cache_keeps_below_the_peak(void **state) {
-    (void)state;
+/* Four blocks of 4 MiB were live, and wait: the first one dense, or hardly touched, the others dense. */
+static void four_wait(bool dense) {
     void *blocks[4];
     for (int i = 0; i < 4; i++)
-        blocks[i] = new_dense_block(4 * MIB);
+        blocks[i] = dense || i > 0 ? new_dense_block(4 * MIB) : new_block(4 * MIB);
     for (int i = 0; i < 4; i++)
         delete_block(blocks[i]);
-    void *small = new_dense_block(2 * MIB);
-    assert_int_equal(large_mapped_bytes(), 18 * MIB);
-    void *next = new_dense_block(3 * MIB); /* more than that: a longer one serves */
-    assert_int_equal(large_mapped_bytes(), 18 * MIB);
+    assert_int_equal(large_mapped_bytes(), 16 * MIB);
+}
+
+/* Where a new block would be more than was once live, what waits serves: nothing more is mapped. */
+static void large_what_waits_serves_within_the_peak(void **state) {
+    (void)state;
+    four_wait(true);
+    void *small = new_dense_block(2 * MIB), *next = new_dense_block(3 * MIB);
+    assert_int_equal(large_mapped_bytes(), 16 * MIB);
     delete_block(small);
     delete_block(next);
     check_cache();
+}
+
+/* Runs are taken until something has to go home: how many bytes of mappings. */
+static size_t gone_for_runs(void) {
+    enum { RUN = 192 * KIB, MOST = 8 * MIB / RUN };
+    void *runs[MOST];
+    unsigned count = 0;
+    size_t before = large_mapped_bytes(), held = 0;
+    while (count < MOST && large_mapped_bytes() == before) {
+        held = large_holds(RUN);
+        runs[count++] = new_dense_block(RUN);
+    }
+    assert_true(held > 19 * MIB && held - RUN <= 19 * MIB);
+    size_t gone = before - large_mapped_bytes();
+    while (count > 0)
+        delete_block(runs[--count]);
+    check_cache();
+    return gone;
+}
+
+/* Of what waits only the end goes, as much as is more than three sixteenths above what was once live. */
+static void large_only_what_is_too_much_goes(void **state) {
+    (void)state;
+    four_wait(true);
+    assert_int_equal(gone_for_runs(), 192 * KIB);
+}
+
+/* But a huge page is not torn, and of what is hardly in memory nobody knows where it is: those go whole. */
+static void large_huge_or_cold_goes_whole(void **state) {
+    (void)state;
+    four_wait(true);
+    spare_oldest()->huge = true;
+    assert_int_equal(gone_for_runs(), 4 * MIB);
+    large_purge(0);
+    larges.live_peak = 0;
+    four_wait(false);
+    size_t gone = gone_for_runs(); /* that was too little: an end of the next one goes with it */
+    assert_true(gone > 4 * MIB && gone <= 4 * MIB + 192 * KIB);
 }
 
 /* Of a long block all counts, whether it is in memory or not: nobody knows what the next one touches. */
@@ -452,6 +494,7 @@ static void large_stretched_block_gets_the_pages_of_others(void **state) {
 /* A run that grows moves into what has grown, too; from others of more than twice the length it stays away. */
 static void large_run_moves_into_its_kind(void **state) {
     (void)state;
+    larges.live_peak = 16 * MIB; /* so that nothing that waits has to serve */
     unsigned char *other = new_dense_block(2 * MIB);
     delete_block(other);
     unsigned char *run = new_block(256 * KIB);
@@ -992,7 +1035,7 @@ static void large_at_hand_makes_way(void **state) {
     assert_int_equal(larges.recent.count, 3);
     void *block = new_block(6 * MIB);
     assert_true(larges.recent.count == 0);
-    assert_true(large_mapped_bytes() <= 7 * MIB);
+    assert_true(large_mapped_bytes() <= 6 * MIB / 16 * LARGE_PEAK_SIXTEENTHS);
     delete_block(block);
     check_cache();
 }
@@ -1306,7 +1349,9 @@ int main(void) {
         cmocka_unit_test_setup(large_moves_again_and_again, setup),
         cmocka_unit_test_setup(large_run_moves_out, setup),
         cmocka_unit_test_setup(large_run_that_cannot_move_out_stays, setup),
-        cmocka_unit_test_setup(large_cache_keeps_below_the_peak, setup),
+        cmocka_unit_test_setup(large_what_waits_serves_within_the_peak, setup),
+        cmocka_unit_test_setup(large_only_what_is_too_much_goes, setup),
+        cmocka_unit_test_setup(large_huge_or_cold_goes_whole, setup),
         cmocka_unit_test_setup(large_long_blocks_count_whole, setup),
         cmocka_unit_test_setup(large_longer_block_serves, setup),
         cmocka_unit_test_setup(large_block_in_memory_serves_before_another_goes, setup),
