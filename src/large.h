@@ -5,8 +5,9 @@
  * request of nearly its size: a program that takes and returns large buffers makes no system calls and faults no
  * pages. How much of it is in memory is measured at its first free and at each LARGE_MEASURE-th after, less and less
  * often while that does not change, down to each LARGE_MEASURE_MOST-th; what live and waiting blocks hold stays together
- * within three sixteenths above what was once live. A block that grows takes its pages along (mremap); it moves into what
- * waits when that is large enough, and keeps the rest as slack.
+ * within three sixteenths above what was once live, and where a new one would bring it above what was once live, what waits
+ * serves it. Of what waits longest only the end goes home, as much as is too much. A block that grows takes its pages along
+ * (mremap); it moves into what waits when that is large enough, and keeps the rest as slack.
  *
  * A mapping gets huge pages where those before it were written whole (huge.h), and one that grows where it was itself.
  *
