@@ -64,7 +64,10 @@ static void large_give_record(struct large *large) {
 
 /* There is one at hand to cut slack off with. */
 static void large_have_record(void) {
-    struct large *large = large_take_record();
+    favour_take(&larges.lock);
+    bool has_one = larges.unused != NULL;
+    favour_release(&larges.lock);
+    struct large *large = has_one ? NULL : metadata_new(sizeof(struct large));
     if (large)
         large_give_record(large);
 }
@@ -172,15 +175,20 @@ static size_t large_holds(size_t more) {
     return larges.held + spare_resident_bytes() + larges.unseen + larges.slack + more;
 }
 
-/* Whether that is more than ever was live: then what waits serves before the kernel is asked for more. */
-static bool large_is_crowded(size_t more) {
+/* The most that ever was live by then. */
+static size_t large_peak(size_t more) {
     size_t live = larges.live + more;
-    return large_holds(more) > (live > larges.live_peak ? live : larges.live_peak);
+    return live > larges.live_peak ? live : larges.live_peak;
 }
 
-/* Bytes that are too much for what was once live. More than crowds: who swings about that edge pays nothing. */
-static size_t large_overhang(void) {
-    size_t most = larges.live_peak / 16 * LARGE_PEAK_SIXTEENTHS, holds = large_holds(0);
+/* Whether more would be held than ever was live: then what waits serves before the kernel is asked for more. */
+static bool large_is_crowded(size_t more) {
+    return large_holds(more) > large_peak(more);
+}
+
+/* Bytes that would be too much for what was once live. More than crowds: who swings about that edge pays nothing. */
+static size_t large_overhang(size_t more) {
+    size_t most = large_peak(more) / 16 * LARGE_PEAK_SIXTEENTHS, holds = large_holds(more);
     return holds > most ? holds - most : 0;
 }
 
@@ -190,7 +198,7 @@ static bool large_has_too_many(void) {
 }
 
 static bool large_holds_too_much(void) {
-    return large_has_too_many() || large_overhang() > 0;
+    return large_has_too_many() || large_overhang(0) > 0;
 }
 
 static struct large *large_give_up_oldest(void) {
@@ -250,16 +258,21 @@ static void large_gather(struct large **out) {
     }
 }
 
-/* In memory: then hardly another page will be touched, wherever a request ends. */
+/* As much is in memory as `bytes` need, nearly: then hardly another page will be touched. */
+static bool large_is_warm_for(const struct large *large, size_t bytes) {
+    return large->resident >= bytes - bytes / 4;
+}
+
 static bool large_is_warm(const struct large *large) {
-    return large->resident >= large->extent - large->extent / 4;
+    return large_is_warm_for(large, large->extent);
 }
 
 /* Of what waits longest only the end, as a mapping, where that is enough and more stays. Huge pages are not torn. */
 static struct large *large_give_up_end(size_t bytes) {
     struct large *large = large_give_up_oldest();
     size_t goes = align_up(bytes, UNIT_SIZE);
-    if (!large || large->home || large->huge || !large_is_warm(large) || goes >= large->extent)
+    if (!large || large->home || large->huge || !large_is_warm(large) || goes >= large->extent ||
+        !limit_may_split())
         return large;
     struct large *rest = large_cut(large, large->extent - goes);
     if (!rest)
@@ -274,7 +287,7 @@ static NOINLINE struct large *large_take_excess(void) {
         if (!spare_oldest())
             large_gather(&out);
         struct large *large =
-            large_has_too_many() ? large_give_up_oldest() : large_give_up_end(large_overhang());
+            large_has_too_many() ? large_give_up_oldest() : large_give_up_end(large_overhang(0));
         if (!large)
             large = large_give_up_slack();
         if (!large)
@@ -329,6 +342,7 @@ static void large_release_all(struct large *out) {
 
 /* After more has become live; a block that was taken from those that wait, if any, waits on. */
 static void large_settle(struct large *again) {
+    large_have_record();
     favour_take(&larges.lock);
     if (again)
         large_wait(again);
@@ -522,11 +536,15 @@ static bool large_stretch(struct large *large, size_t bytes) {
 }
 
 /* A mapping that was taken to serve. It waits on, unless it is warm. */
-static struct large *large_if_warm(struct large *large) {
-    if (!large || large_is_warm(large))
+static struct large *large_if_warm_for(struct large *large, size_t bytes) {
+    if (!large || large_is_warm_for(large, bytes))
         return large;
     large_wait(large);
     return NULL;
+}
+
+static struct large *large_if_warm(struct large *large) {
+    return large_if_warm_for(large, large ? large->extent : 0);
 }
 
 /* What waits, is in memory and has the last `tail` bytes for a mapping that was stretched, or some of them. */
@@ -570,6 +588,7 @@ static bool large_fill(struct large *large, size_t from) {
     size_t end = large->extent;
     for (size_t piece = 1; piece > 0 && end - from >= MOVE_FROM && limit_may_split(); end -= piece) {
         limit_count_mappings();
+        large_have_record();
         struct large *donor = large_take_donor(end - from);
         piece = donor ? large_give_pages(donor, large, end, end - from) : 0;
     }
@@ -660,14 +679,16 @@ static struct large *large_take_recent(size_t bytes, size_t fit, size_t alignmen
     return large;
 }
 
-/* A longer mapping that waits, whole: for a long block any; else a long one; or one that is in memory, when something that
- * waits would have to go home for a new one. docs/experiments/few-large-blocks.md */
+/* A longer mapping that waits, whole: for a long block any; else a long one; or, when more would be held than was once live,
+ * one that holds what is wanted. One that is very much longer, and then missed, only when something that waits would have to go
+ * home for a new one. docs/experiments/few-large-blocks.md, what-waits-serves-first.md */
 static struct large *large_take_longer(size_t fit, size_t alignment, struct large **out) {
     size_t least = spare_round(LARGE_LONG + UNIT_SIZE);
     struct large *large = NULL;
     if (fit < least && large_is_crowded(fit)) {
         large_gather(out);
-        large = large_if_warm(large_take_waiting(fit, least, alignment, true));
+        size_t most = LARGE_LENDS * fit < least && large_overhang(fit) == 0 ? LARGE_LENDS * fit : least;
+        large = large_if_warm_for(large_take_waiting(fit, most, alignment, true), fit);
     }
     if (large || fit <= RUN_LARGEST)
         return large;

@@ -36,6 +36,7 @@ enum {
     LARGE_GIVE_UP = 32,
     LARGE_PEAK_SIXTEENTHS = 19, /* of what was once live: what live and waiting blocks may hold together */
     LARGE_STRETCH = 8,          /* times as long as it was may become what waits */
+    LARGE_LENDS = 4,            /* times as long as what is wanted may be what serves */
     LARGE_TAIL_LEAST = 8 /* the part of a run that is worth a call to give home when it is not asked for */
 };
 

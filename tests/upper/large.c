@@ -342,6 +342,61 @@ static void large_huge_or_cold_goes_whole(void **state) {
     assert_true(gone > 4 * MIB && gone <= 4 * MIB + 192 * KIB);
 }
 
+/* Slack is taken back for what comes next also by a program that has unmapped nothing yet: there is a record for it. */
+static void large_first_cuts_have_a_record(void **state) {
+    (void)state;
+    void *blocks[8], *small[8];
+    for (int i = 0; i < 8; i++)
+        blocks[i] = new_dense_block(2 * MIB);
+    for (int i = 0; i < 8; i++)
+        delete_block(blocks[i]);
+    for (int i = 0; i < 8; i++)
+        small[i] = new_dense_block(640 * KIB);
+    assert_true(larges.slack > 8 * MIB);
+    struct large *unused = larges.unused;
+    larges.unused = NULL;
+    for (int i = 0; i < 6; i++)
+        blocks[i] = new_dense_block(2 * MIB);
+    assert_true(large_mapped_bytes() <= larges.live_peak / 16 * LARGE_PEAK_SIXTEENTHS);
+    for (int i = 0; i < 8; i++)
+        delete_block(small[i]);
+    for (int i = 0; i < 6; i++)
+        delete_block(blocks[i]);
+    while (unused)
+        large_give_record(large_pop(&unused));
+    check_cache();
+}
+
+/* A block of which only a part is in memory serves what needs no more: else it went home whole for a new one, again and again. */
+static void large_cold_block_serves_what_it_holds(void **state) {
+    (void)state;
+    unsigned char *first = new_block(2560 * KIB);
+    memset(first, 0xa5, 1900 * KIB);
+    delete_block(first);
+    struct large *waiting = spare_oldest();
+    assert_true(waiting && !large_is_warm(waiting));
+    kernel.map.count = 0;
+    assert_ptr_equal(new_block(1900 * KIB), first);
+    assert_int_equal(kernel.map.count, 0);
+    delete_block(first);
+    check_cache();
+}
+
+/* While nothing has to go home for a new one, a small block does not take one that is very much longer. */
+static void large_small_block_leaves_a_long_one(void **state) {
+    (void)state;
+    four_wait(true);
+    kernel.map.count = 0;
+    void *small = new_dense_block(1100 * KIB);
+    assert_int_equal(kernel.map.count, 0);
+    delete_block(small);
+    large_gather_now();
+    void *smaller = new_dense_block(640 * KIB); /* a run */
+    assert_non_null(record_of(smaller)->home);
+    delete_block(smaller);
+    check_cache();
+}
+
 /* Of a long block all counts, whether it is in memory or not: nobody knows what the next one touches. */
 static void large_long_blocks_count_whole(void **state) {
     (void)state;
@@ -1352,6 +1407,9 @@ int main(void) {
         cmocka_unit_test_setup(large_what_waits_serves_within_the_peak, setup),
         cmocka_unit_test_setup(large_only_what_is_too_much_goes, setup),
         cmocka_unit_test_setup(large_huge_or_cold_goes_whole, setup),
+        cmocka_unit_test_setup(large_first_cuts_have_a_record, setup),
+        cmocka_unit_test_setup(large_cold_block_serves_what_it_holds, setup),
+        cmocka_unit_test_setup(large_small_block_leaves_a_long_one, setup),
         cmocka_unit_test_setup(large_long_blocks_count_whole, setup),
         cmocka_unit_test_setup(large_longer_block_serves, setup),
         cmocka_unit_test_setup(large_block_in_memory_serves_before_another_goes, setup),
