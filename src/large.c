@@ -421,16 +421,12 @@ static struct large *large_take_stuck(size_t bytes, size_t alignment) {
 }
 
 /* A mapping to be used instead of a new one: what is mapped stays within what was once live and what may wait, so
- * beyond that a longer one is cut. NULL: there is room for a new one. */
+ * beyond that a longer one serves, and lends the rest. NULL: there is room for a new one. */
 static struct large *large_take_any(size_t bytes, size_t alignment) {
     favour_take(&larges.lock);
     struct large *large = large_take_stuck(bytes, alignment);
-    if (!large && larges.mapped_bytes + bytes > larges.live_peak + larges.cache_limit) {
+    if (!large && larges.mapped_bytes + bytes > larges.live_peak + larges.cache_limit)
         large = large_take_waiting(bytes, SIZE_MOST, alignment, true);
-        struct large *rest = large && large->extent > bytes ? large_cut(large, bytes) : NULL;
-        if (rest)
-            large_wait(rest);
-    }
     favour_release(&larges.lock);
     return large;
 }
