@@ -344,6 +344,18 @@ static void large_huge_or_cold_goes_whole(void **state) {
     assert_true(gone > 4 * MIB && gone <= 4 * MIB + 192 * KIB);
 }
 
+/* Nor is a mapping cut where there may be no more of them. */
+static void large_goes_whole_where_mappings_are_many(void **state) {
+    (void)state;
+    four_wait(true);
+    limit.count_at = UINT64_MAX; /* a look would find few */
+    limit.tight = true;
+    size_t gone = gone_for_runs();
+    limit.tight = false;
+    limit.count_at = 0;
+    assert_int_equal(gone, 4 * MIB);
+}
+
 /* Slack is taken back for what comes next also by a program that has unmapped nothing yet: there is a record for it. */
 static void large_first_cuts_have_a_record(void **state) {
     (void)state;
@@ -1415,6 +1427,7 @@ int main(void) {
         cmocka_unit_test_setup(large_what_waits_serves_within_the_peak, setup),
         cmocka_unit_test_setup(large_only_what_is_too_much_goes, setup),
         cmocka_unit_test_setup(large_huge_or_cold_goes_whole, setup),
+        cmocka_unit_test_setup(large_goes_whole_where_mappings_are_many, setup),
         cmocka_unit_test_setup(large_first_cuts_have_a_record, setup),
         cmocka_unit_test_setup(large_cold_block_serves_what_it_holds, setup),
         cmocka_unit_test_setup(large_small_block_leaves_a_long_one, setup),
