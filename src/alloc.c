@@ -18,6 +18,11 @@ static void alloc_count_malloc(struct heap *heap, unsigned class) {
         heap->mallocs[class]++;
 }
 
+static void alloc_count_free(struct heap *heap, unsigned class) {
+    if (has(counters))
+        heap->frees[class]++;
+}
+
 /* A thread that has handed its heap back borrows one for a single block. */
 static void *alloc_borrowed(unsigned class) {
     struct heap *heap = lifecycle_ended() ? heap_take() : NULL;
@@ -103,8 +108,7 @@ static void alloc_free_local(struct heap *heap, unsigned class, void *block, con
     } else {
         heap_push(heap, class, block);
     }
-    if (has(counters))
-        heap->frees[class]++;
+    alloc_count_free(heap, class);
     janitor_after_free(caller);
 }
 
@@ -134,8 +138,8 @@ static void alloc_free_small(uint32_t tag, void *block, const void *caller) {
     }
     if (heap == &heap_none)
         heap = alloc_heap_of_freer();
-    if (has(counters) && heap != &heap_none)
-        heap->frees[class]++;
+    if (heap != &heap_none)
+        alloc_count_free(heap, class);
     if (!heap->outbox)
         heap_post_first(heap, block);
     else if (heap_post(heap, class, block))
@@ -178,8 +182,14 @@ NOINLINE void alloc_free_slow(void *block) {
     alloc_free_large(block, __builtin_return_address(0));
 }
 
-/* The magazine is full. Apart, so that a deep one that goes on saves no register. */
+/* The magazine is full, or cannot be had: a visitor is at it, or a fork has come between. Apart, so that a deep one that goes
+ * on saves no register. */
 static NOINLINE void alloc_flush(void *block, unsigned class, struct heap *heap, const void *caller) {
+    if (UNLIKELY(heap == &heap_none)) {
+        alloc_free_small(heap_current.tag | class, block, caller);
+        return;
+    }
+    alloc_count_free(heap, class);
     heap_push(heap, class, block);
     janitor_after_free(caller);
 }
@@ -187,9 +197,9 @@ static NOINLINE void alloc_flush(void *block, unsigned class, struct heap *heap,
 /* The low byte of the top wraps: the magazine is full, or a deep one goes on. `class` is as wide as the register that the hit
  * has it in, so that the hit copies nothing. */
 NOINLINE void alloc_free_full(void *block, size_t class, struct heap *heap) {
-    if (has(counters))
-        heap->frees[class]++;
-    if (UNLIKELY(!heap_push_on(heap, (unsigned)class, block)))
+    if (LIKELY(heap_push_on(heap, (unsigned)class, block)))
+        alloc_count_free(heap, (unsigned)class);
+    else
         alloc_flush(block, (unsigned)class, heap, __builtin_return_address(0));
 }
 
@@ -199,14 +209,13 @@ static NOINLINE void alloc_send(struct heap *heap, void *caller) {
     janitor_after_free(caller);
 }
 
-/* What is not the heap's own small block; `mixed` is its tag with the heap's own mixed in. First of all a block of
+/* What is not the heap's own small block; `mixed` is its tag with the thread's own mixed in. First of all a block of
  * another heap, which goes to the outbox. */
 NOINLINE void alloc_free_other(void *block, unsigned mixed, struct heap *heap) {
-    uint32_t tag = mixed ^ heap->tag;
+    uint32_t tag = mixed ^ heap_current.tag;
     unsigned class = pagemap_kind(tag);
     if (LIKELY(pagemap_is_owned(tag) && class < SIZECLASS_COUNT && heap->outbox)) {
-        if (has(counters))
-            heap->frees[class]++;
+        alloc_count_free(heap, class);
         if (heap_post(heap, class, block))
             alloc_send(heap, __builtin_return_address(0));
     } else if (class == PAGEMAP_RUN || class == PAGEMAP_MAPPING) {

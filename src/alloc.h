@@ -57,7 +57,7 @@ static ALWAYS_INLINE void alloc_free(void *block) {
         return;
     }
     struct heap *heap = heap_load();
-    unsigned class = pagemap_tag_in_window(unit) ^ heap->tag;
+    unsigned class = pagemap_tag_in_window(unit) ^ heap_current.tag;
     if (UNLIKELY(class >= SIZECLASS_COUNT)) {
         alloc_free_other(block, class, heap);
         return;

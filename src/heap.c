@@ -37,9 +37,9 @@ static void *const heap_nothing[ARRAY_WORDS] ALIGNED(256) = {NULL};
 SECTION(".data.rel.ro.heap_none")
 struct heap heap_none = {.top = {NOTHING_8, NOTHING_8, NOTHING_8, NOTHING_8, NOTHING_8, NOTHING_8, NOTHING_8,
                                  NOTHING_8, NOTHING_8},
-                         .tag = 0xffffff00};
+                         .tag = HEAP_NO_TAG};
 
-THREAD_LOCAL struct heap *heap_current = &heap_none;
+THREAD_LOCAL struct heap_current heap_current = {&heap_none, HEAP_NO_TAG};
 
 static struct {
     struct lock lock;

@@ -86,12 +86,19 @@ struct heap {
 /* Stands for "no heap yet": every class looks empty and full at once. Never written. */
 extern struct heap heap_none;
 
-/* The calling thread's heap; never NULL. One word of static TLS. heap_none also while a visitor empties its magazines. */
-extern THREAD_LOCAL struct heap *heap_current;
+#define HEAP_NO_TAG 0xffffff00u /* of heap_none: no unit has it, with whatever class mixed in */
+
+/* The calling thread's heap, never NULL, and its tag. heap is heap_none also while a visitor empties its magazines; the tag, which
+ * only the thread itself writes, stays. It stands here, too, because a free compares it before the heap is at hand:
+ * docs/experiments/tag-beside-the-heap.md */
+extern THREAD_LOCAL struct heap_current {
+    struct heap *heap;
+    uint32_t tag;
+} heap_current;
 
 /* Relaxed: once a call, so that it works with the one or the other; pairs with reach_sleeper. */
 static ALWAYS_INLINE struct heap *heap_load(void) {
-    return __atomic_load_n(&heap_current, __ATOMIC_RELAXED);
+    return __atomic_load_n(&heap_current.heap, __ATOMIC_RELAXED);
 }
 
 /* The same for slow paths that work on slabs and counts only: no visitor writes it; NULL: none. */

@@ -8,11 +8,12 @@ THREAD_LOCAL struct heap *heap_own;
 void heap_move_in(struct heap *heap) {
     heap_own = heap;
     favour_seat = &heap->seat;
-    __atomic_store_n(&heap_current, heap, __ATOMIC_RELAXED);
+    heap_current.tag = heap->tag;
+    __atomic_store_n(&heap_current.heap, heap, __ATOMIC_RELAXED);
 }
 
 static void heap_found_thread(struct heap *heap) {
-    heap->current = &heap_current;
+    heap->current = &heap_current.heap;
     heap_count_threads(1);
 }
 
@@ -38,7 +39,8 @@ struct heap *heap_move_out(void) {
     heap_forget_thread(heap);
     heap_own = NULL;
     favour_seat = NULL; /* the next thread of this heap sits there */
-    __atomic_store_n(&heap_current, &heap_none, __ATOMIC_RELAXED);
+    heap_current.tag = HEAP_NO_TAG;
+    __atomic_store_n(&heap_current.heap, &heap_none, __ATOMIC_RELAXED);
     visit_leave(&heap->visit);
     return heap;
 }
@@ -82,7 +84,7 @@ void heap_in_child(void) {
         return;
     if (heap_own->current) /* it is still known that it can be reached, but not any more where */
         __atomic_store_n(&heap_own->thread.number, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&heap_current, &heap_none, __ATOMIC_RELAXED);
+    __atomic_store_n(&heap_current.heap, &heap_none, __ATOMIC_RELAXED);
 }
 
 /* ---- the visitor ---- */

@@ -1,7 +1,7 @@
 /* reach: whether another thread sleeps outside of this library, so that what only it works on may be touched.
  *
  * Owns the proof. The hit path works on magazines without any store that others could see, and loads the word that leads
- * to them (heap_current) anew in each call. A visitor who has pointed that word elsewhere therefore has to fear only a call
+ * to them (heap_current.heap) anew in each call. A visitor who has pointed that word elsewhere therefore has to fear only a call
  * that began before: one that was interrupted by a signal handler, or one that sleeps in a system call of ours.
  *
  *     visitor: begin: the kernel says that the thread sleeps, and where

@@ -267,7 +267,7 @@ static void allocate_late(void *value) {
     }
     if (lifecycle_ended()) {
         ended_rounds++;
-        assert_ptr_equal(heap_current, &heap_none);
+        assert_ptr_equal(heap_current.heap, &heap_none);
     }
     pthread_setspecific(late_key, value);
 }

@@ -35,7 +35,7 @@ static void alloc_forced_serves_nothing_itself(void **state) {
     }
     alloc_free(NULL);
     assert_true(lifecycle_forced());
-    assert_ptr_equal(heap_current, &heap_none);
+    assert_ptr_equal(heap_current.heap, &heap_none);
     assert_int_equal(alloc_usable_size(NULL), 0);
     assert_null(alloc_calloc(SIZE_MAX, 2));
     assert_int_equal(errno, ENOMEM);

@@ -181,7 +181,7 @@ static void heap_is_left_after_a_fork(void **state) {
     struct heap *own = heap_mine();
     assert_true(own != mine && own != theirs && mine->inherited && !mine->current);
     assert_true(is_freed(held));
-    assert_true(heap_load() == own && heap_own == own && own->current == &heap_current);
+    assert_true(heap_load() == own && heap_own == own && own->current == &heap_current.heap);
     assert_ptr_equal(favour_seat, &own->seat);
     assert_int_equal(own->thread.number, REACH_FORKED);
     end(heap_move_out());

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 struct heap heap_none;
-THREAD_LOCAL struct heap *heap_current = &heap_none;
+THREAD_LOCAL struct heap_current heap_current = {&heap_none, HEAP_NO_TAG};
 size_t purge_keep_free = SIZE_MAX;
 
 struct limit limit; /* there is none */
@@ -95,7 +95,7 @@ static int setup(void **state) {
     (void)state;
     memset(&fake, 0, sizeof fake);
     mine.flushed = mine.flushed_before = 0;
-    heap_current = &mine;
+    heap_current.heap = &mine;
     taken = given = 0;
     touched = 2 * JANITOR_LEAST;
     several_threads = false;

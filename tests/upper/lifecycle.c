@@ -13,7 +13,8 @@ enum { TAKEN = 16 };
 
 struct options options;
 struct heap heap_none;
-THREAD_LOCAL struct heap *heap_current = &heap_none, *heap_own;
+THREAD_LOCAL struct heap_current heap_current = {&heap_none, HEAP_NO_TAG};
+THREAD_LOCAL struct heap *heap_own;
 struct lock metadata_lock = LOCK_INITIAL(3);
 
 size_t purge_keep_free;
@@ -37,7 +38,7 @@ static struct {
 
 void heap_move_in(struct heap *heap) {
     assert_null(heap_own);
-    heap_own = heap_current = heap;
+    heap_own = heap_current.heap = heap;
 }
 
 void heap_make_reachable(struct heap *heap) {
@@ -49,12 +50,12 @@ void heap_make_reachable(struct heap *heap) {
 struct heap *heap_move_out(void) {
     struct heap *heap = heap_own;
     heap_own = NULL;
-    heap_current = &heap_none;
+    heap_current.heap = &heap_none;
     return heap;
 }
 
 struct heap *heap_await_visitor(void) {
-    return heap_current = heap_own; /* it has come to an end */
+    return heap_current.heap = heap_own; /* it has come to an end */
 }
 
 void heap_in_child(void) {
@@ -160,7 +161,7 @@ struct heap *heap_take(void) {
 }
 
 void heap_retire(struct heap *heap) {
-    assert_ptr_equal(heap_current, &heap_none);
+    assert_ptr_equal(heap_current.heap, &heap_none);
     assert_false(heap->idle);
     heap->idle = true;
     fake.retired++;
@@ -225,7 +226,7 @@ static int setup(void **state) {
     atomic_store(&lifecycle.state, UNKNOWN);
     lifecycle.has_key = lifecycle.printed = false;
     lifecycle_round = 0;
-    heap_current = &heap_none;
+    heap_current.heap = &heap_none;
     heap_own = NULL;
     options.prewarm = 5;
     options.hard_limit = 11;
@@ -246,7 +247,7 @@ static void lifecycle_P1_options_are_read_before_the_first_heap(void **state) {
     assert_false(lifecycle_forced());
     struct heap *heap = lifecycle_attach();
     assert_ptr_equal(heap, &fake.heaps[0]);
-    assert_ptr_equal(heap_current, heap);
+    assert_ptr_equal(heap_current.heap, heap);
     assert_int_equal(fake.read, 1);
     assert_int_equal(purge_keep_free, 99);
     assert_int_equal(fake.purge_delay, 200);
@@ -254,9 +255,9 @@ static void lifecycle_P1_options_are_read_before_the_first_heap(void **state) {
     assert_int_equal(fake.registered, 1);
     assert_int_equal(fake.reachable, 1);
     assert_ptr_equal(lifecycle_attach(), heap);
-    heap_current = &heap_none; /* a visitor is at it */
+    heap_current.heap = &heap_none; /* a visitor is at it */
     assert_ptr_equal(lifecycle_attach(), heap);
-    assert_ptr_equal(heap_current, heap);
+    assert_ptr_equal(heap_current.heap, heap);
     assert_int_equal(fake.taken, 1);
     lifecycle_start(); /* as a thread that saw the state too early */
     assert_int_equal(fake.read, 1);
@@ -267,7 +268,7 @@ static void lifecycle_P1_options_are_read_before_the_first_heap(void **state) {
 static void *attach(void *unused) {
     (void)unused;
     void *heap = lifecycle_attach();
-    assert_ptr_equal(heap, heap_current);
+    assert_ptr_equal(heap, heap_current.heap);
     assert_false(lifecycle_ended());
     return heap;
 }
@@ -293,7 +294,7 @@ static void lifecycle_without_memory_for_a_heap(void **state) {
     fake.refuse = true;
     assert_null(lifecycle_attach());
     assert_false(lifecycle_ended() || lifecycle_forced());
-    assert_ptr_equal(heap_current, &heap_none);
+    assert_ptr_equal(heap_current.heap, &heap_none);
     fake.refuse = false;
     assert_non_null(lifecycle_attach());
     pthread_setspecific(lifecycle.key, NULL);
@@ -390,7 +391,7 @@ static void lifecycle_forced_hands_out_no_heap(void **state) {
     assert_false(lifecycle_ended());
     assert_ptr_equal(fake.while_resolving, &fake.heaps[0]);
     assert_int_equal(fake.reachable, 0); /* nobody would tell its end */
-    assert_ptr_equal(heap_current, &heap_none);
+    assert_ptr_equal(heap_current.heap, &heap_none);
     assert_true(fake.heaps[0].idle);
     assert_null(lifecycle_attach());
     assert_null(pthread_getspecific(lifecycle.key));

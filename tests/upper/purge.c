@@ -10,7 +10,8 @@
 #include <string.h>
 
 struct heap heap_none;
-THREAD_LOCAL struct heap *heap_current = &heap_none, *heap_own;
+THREAD_LOCAL struct heap_current heap_current = {&heap_none, HEAP_NO_TAG};
+THREAD_LOCAL struct heap *heap_own;
 
 static struct {
     size_t dirty, piece, unmappable, cached;        /* bytes; piece: what one advice gives back */
@@ -42,7 +43,7 @@ enum heap_reached heap_reach(struct heap *heap, bool now) {
 }
 
 struct heap *heap_await_visitor(void) {
-    return heap_current = heap_own;
+    return heap_current.heap = heap_own;
 }
 
 size_t superslab_below_peak_bytes(void) {
@@ -170,7 +171,7 @@ static int setup(void **state) {
     memset(&near, 0, sizeof near);
     atomic_store(&limit.watching, false);
     fake.piece = MIB;
-    heap_current = &heap_none;
+    heap_current.heap = &heap_none;
     heap_own = NULL;
     purge_keep_free = 64 * MIB;
     return 0;
@@ -200,7 +201,7 @@ static void purge_near_a_limit_keeps_what_fits(void **state) {
 static void purge_near_a_limit_drains_heaps_after_each_step(void **state) {
     (void)state;
     struct heap mine;
-    heap_current = heap_own = &mine;
+    heap_current.heap = heap_own = &mine;
     atomic_store(&limit.watching, true);
     near.wants_drain = true;
     purge_after_take();
@@ -344,7 +345,7 @@ static void purge_P1_a_look_of_a_slow_path_is_bounded(void **state) {
     purge_look_here();
     assert_int_equal(fake.visits, 0); /* it has no heap */
     assert_int_equal(fake.advices, PURGE_ADVICE_AT_ONCE);
-    heap_current = heap_own = &only;
+    heap_current.heap = heap_own = &only;
     purge_look_here();
     assert_int_equal(fake.visits, 1);
     assert_int_equal(fake.advices, 2 * PURGE_ADVICE_AT_ONCE);
