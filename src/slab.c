@@ -97,12 +97,17 @@ void slab_change_owner(struct slab *slab, struct inbox *owner, uint32_t tag) {
     pagemap_set(slab->start, slab->units, tag, slab);
 }
 
-/* Writes the addresses of `count` neighbours downwards from `end`. */
+/* Writes the addresses of `count` neighbours downwards from `end`, two with each store. */
 static ALWAYS_INLINE void slab_lay_down(unsigned char *block, size_t size, void **end, unsigned count) {
+    typedef uintptr_t pair __attribute__((vector_size(2 * sizeof(uintptr_t)), aligned(sizeof(void *)), may_alias));
+    uintptr_t first = (uintptr_t)block;
     void **place = end - count;
+    pair two = {first + size, first};
 #pragma GCC unroll 4
-    for (; end > place; block += size)
-        *--end = block;
+    for (; end - place >= 2; two += 2 * size)
+        *(pair *)(end -= 2) = two;
+    if (end > place)
+        *--end = (void *)two[1];
 }
 
 /* Takes up to `count` free blocks of one word. A word whose free blocks are neighbours, as bursts leave it, needs no
