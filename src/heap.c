@@ -224,7 +224,9 @@ static unsigned heap_carve(struct heap *heap, unsigned class, void **end, unsign
     if (mine->carving == mine->empty)
         mine->empty = NULL;
     size_t before = heap_carved_bytes(mine->carving);
-    unsigned have = slab_pop(mine->carving, end, count, true);
+    bool first = mine->out == 0 && mine->carving->carved == 0;
+    unsigned have =
+        first ? slab_pop_apart(mine->carving, end, count) : slab_pop(mine->carving, end, count, true);
     heap_count_touched(heap, heap_carved_bytes(mine->carving) - before);
     heap_file(mine, mine->carving);
     return have;

@@ -99,7 +99,8 @@ void slab_change_owner(struct slab *slab, struct inbox *owner, uint32_t tag) {
 
 /* Writes the addresses of `count` neighbours downwards from `end`, two with each store. */
 static ALWAYS_INLINE void slab_lay_down(unsigned char *block, size_t size, void **end, unsigned count) {
-    typedef uintptr_t pair __attribute__((vector_size(2 * sizeof(uintptr_t)), aligned(sizeof(void *)), may_alias));
+    typedef uintptr_t pair
+        __attribute__((vector_size(2 * sizeof(uintptr_t)), aligned(sizeof(void *)), may_alias));
     uintptr_t first = (uintptr_t)block;
     void **place = end - count;
     pair two = {first + size, first};
@@ -149,6 +150,23 @@ unsigned slab_pop(struct slab *slab, void **end, unsigned count, bool fresh) {
         if (more > 0 && slab_is_dense(slab))
             superslab_add_dense(slab->units);
     }
+    return have;
+}
+
+unsigned slab_pop_apart(struct slab *slab, void **end, unsigned count) {
+    size_t size = sizeclass_table[slab->class].size;
+    unsigned step = (unsigned)((SLAB_APART - 1) / size) + 1;
+    if (step == 1 || count == 1)
+        return slab_pop(slab, end, count, true);
+    ASSERT(P1, slab->carved == 0 && slab->blocks >= 64);
+    unsigned have = count < 64 / step ? count : 64 / step, carved = have * step;
+    uint64_t all = ~0ULL >> (64 - carved), every = all / ((1ULL << step) - 1);
+    for (unsigned i = 0; i < have; i++)
+        *--end = slab->start + i * step * size;
+    __atomic_store_n(&slab->bits[0], all & ~every, __ATOMIC_RELAXED); /* read by remote's check for misuse */
+    slab->summary = 1;
+    slab->carved = (uint16_t)carved;
+    slab_count_free(slab, carved - have);
     return have;
 }
 

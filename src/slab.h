@@ -80,6 +80,12 @@ void slab_change_owner(struct slab *slab, struct inbox *owner, uint32_t tag);
  * them out. Fresh ones only when `fresh`. Returns how many. */
 unsigned slab_pop(struct slab *slab, void **end, unsigned count, bool fresh);
 
+/* The same for a slab of which nothing was handed out yet, the first of its class: blocks that stand SLAB_APART bytes from each
+ * other or more, so that a store to the one delays no load from the next; those between are free from now on. May be fewer than
+ * `count`. docs/experiments/first-blocks-apart.md */
+enum { SLAB_APART = 128 };
+unsigned slab_pop_apart(struct slab *slab, void **end, unsigned count);
+
 /* A run of free blocks that covers whole pages, taken out of its slab. */
 struct slab_claim {
     struct slab *slab;

@@ -577,22 +577,48 @@ static void heap_packs_are_used_again(void **state) {
 static void heap_first_refill_is_prewarm_then_doubles(void **state) {
     (void)state;
     static const unsigned prewarms[] = {0, 1, 8, 31};
+    enum { CLASS = 7 }; /* of 128 bytes: smaller ones begin with blocks apart */
     for (size_t i = 0; i < ARRAY_LENGTH(prewarms); i++) {
         heap_configure(prewarms[i], 0, 0, false);
         struct heap *heap = heap_take();
         unsigned want = prewarms[i] ? prewarms[i] : 1;
         for (int round = 0; round < 7; round++) {
-            take_block(heap, 3);
-            void **sentinel = &heap->class[3].array[heap_sentinel(&heap->class[3])];
-            unsigned have = 1 + (unsigned)((void **)heap->top[3] - sentinel);
+            take_block(heap, CLASS);
+            void **sentinel = &heap->class[CLASS].array[heap_sentinel(&heap->class[CLASS])];
+            unsigned have = 1 + (unsigned)((void **)heap->top[CLASS] - sentinel);
             assert_int_equal(have, want);
-            while ((void **)heap->top[3] != sentinel)
-                take_block(heap, 3);
+            while ((void **)heap->top[CLASS] != sentinel)
+                take_block(heap, CLASS);
             want = 2 * want < 31 ? 2 * want : 31;
         }
         give_all(heap);
         heap_retire(heap);
     }
+}
+
+/* The first blocks of a class, while they are few: a store to 64 bytes from somewhere in the one reaches none of the others. */
+static void heap_first_blocks_stand_apart(void **state) {
+    (void)state;
+    struct heap *heap = heap_take();
+    for (unsigned class = 0; class < 10; class ++) {
+        size_t size = sizeclass_table[class].size, first = live_count;
+        for (unsigned i = 0; i < 8; i++)
+            take_block(heap, class);
+        for (size_t i = first + 1; i < live_count; i++) {
+            size_t apart = (size_t)((char *)live[i].block - (char *)live[i - 1].block);
+            assert_in_range(apart, SLAB_APART, SLAB_APART + size - 1);
+        }
+        walk();
+        unsigned between = 8 * ((SLAB_APART - 1) / (unsigned)size); /* are handed out before more is carved */
+        unsigned carved = heap->class[class].carving->carved;
+        for (unsigned i = 0; i < between; i++)
+            take_block(heap, class);
+        assert_int_equal(carved, 8 + between);
+        assert_int_equal(heap->class[class].carving->carved, carved);
+        walk();
+    }
+    give_all(heap);
+    heap_retire(heap);
 }
 
 /* By pages: the first blocks of two classes lie in two. What is freed and used again counts once. */
@@ -1082,6 +1108,7 @@ int main(void) {
         cmocka_unit_test_setup(heap_keeps_one_empty_slab_a_class, setup),
         cmocka_unit_test_setup(heap_refill_takes_from_the_fullest, setup),
         cmocka_unit_test_setup(heap_first_refill_is_prewarm_then_doubles, setup),
+        cmocka_unit_test_setup(heap_first_blocks_stand_apart, setup),
         cmocka_unit_test_setup(heap_long_runs_of_frees_are_put_by, setup),
         cmocka_unit_test_setup(heap_deepens_where_long_runs_go_through, setup),
         cmocka_unit_test_setup(heap_what_is_put_by_is_bounded, setup),

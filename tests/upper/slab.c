@@ -291,6 +291,30 @@ static void slab_pops_scattered_words(void **state) {
     put_back(slab);
 }
 
+/* The first blocks of every class, few or many: apart, and what is between is free. One alone has nothing to be apart from. */
+static void slab_pops_the_first_apart(void **state) {
+    (void)state;
+    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
+        size_t size = sizeclass_table[class].size;
+        for (unsigned count = 1; count <= 64; count++) {
+            void *blocks[64] = {NULL}, **end = blocks + 64;
+            struct slab *slab = new_slab(class);
+            unsigned step =
+                count > 1 && size < SLAB_APART ? (unsigned)(SLAB_APART / size + (SLAB_APART % size != 0)) : 1;
+            unsigned most = step > 1 ? 64 / step : slab->blocks, have = slab_pop_apart(slab, end, count);
+            assert_int_equal(have, count < most ? count : most);
+            for (unsigned i = 0; i < have; i++)
+                assert_ptr_equal(end[-1 - (int)i], block_of(slab, i * step));
+            assert_true(have == 64 || !blocks[63 - have]);
+            assert_int_equal(slab->carved, have * step);
+            assert_int_equal(slab->free, have * (step - 1));
+            check_counts(slab);
+            put_back(slab);
+        }
+    }
+    assert_int_equal(arena.in_use, 0);
+}
+
 /* One pop over words of either kind: the order is that of the addresses. */
 static void slab_pop_goes_on_in_the_next_word(void **state) {
     (void)state;
@@ -484,6 +508,7 @@ int main(void) {
         cmocka_unit_test_setup(slab_records_are_used_again, kernel_reset),
         cmocka_unit_test_setup(slab_pops_every_run_of_neighbours, kernel_reset),
         cmocka_unit_test_setup(slab_pops_scattered_words, kernel_reset),
+        cmocka_unit_test_setup(slab_pops_the_first_apart, kernel_reset),
         cmocka_unit_test_setup(slab_pop_goes_on_in_the_next_word, kernel_reset),
         cmocka_unit_test_setup(slab_P3_P4_a_run_ends_where_it_must, kernel_reset),
         cmocka_unit_test_setup(slab_P3_neighbours_go_back_together, kernel_reset),
