@@ -204,6 +204,30 @@ static void alloc_calloc_clears_used_memory(void **state) {
         }
 }
 
+/* Small ones of every size: all that was asked for, and nothing of the neighbours. */
+static void alloc_calloc_clears_its_own_block_only(void **state) {
+    (void)state;
+    for (size_t size = 1; size <= 300; size++) {
+        unsigned char *blocks[31], *chosen;
+        for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++) {
+            blocks[i] = alloc_malloc(size);
+            memset(blocks[i], 0xff, alloc_usable_size(blocks[i]));
+        }
+        alloc_free(blocks[15]);
+        chosen = blocks[15] = alloc_calloc(1, size);
+        for (size_t at = 0; at < size; at++)
+            assert_int_equal(chosen[at], 0);
+        for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
+            for (size_t at = 0; blocks[i] != chosen && at < alloc_usable_size(blocks[i]); at++)
+                assert_int_equal(blocks[i][at], 0xff);
+        for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
+            alloc_free(blocks[i]);
+    }
+    void *nothing = alloc_calloc(0, 5);
+    assert_non_null(nothing);
+    alloc_free(nothing);
+}
+
 static void alloc_refuses_what_is_not_ours(void **state) {
     (void)state;
     if (has(verify_free))
@@ -323,6 +347,7 @@ int main(void) {
         cmocka_unit_test_setup(alloc_realloc_between_all_kinds, kernel_reset),
         cmocka_unit_test_setup(alloc_realloc_step_by_step, kernel_reset),
         cmocka_unit_test_setup(alloc_calloc_clears_used_memory, kernel_reset),
+        cmocka_unit_test_setup(alloc_calloc_clears_its_own_block_only, kernel_reset),
         cmocka_unit_test_setup(alloc_refuses_what_is_not_ours, kernel_reset),
         cmocka_unit_test_setup(alloc_uses_all_there_is_before_it_refuses, kernel_reset),
         cmocka_unit_test_setup(alloc_borrows_a_heap_after_the_thread_has_ended, kernel_reset),
