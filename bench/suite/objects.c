@@ -1,9 +1,9 @@
 // objects: what do small objects cost that calloc clears, that are counted up at once, and that refer to each other?
 //
-// The shape of reference-counted objects, as interpreters, parsers and GObject make them (no published benchmark asks
-// it): a random slot of WS gets a new object of 24 to 96 bytes from calloc, which refers to the one in another slot.
-// Who held the old one lets it go; an object is freed with its last reference, and lets go of what it refers to. An
-// operation is one new object.
+// After the reference-counted objects of interpreters, parsers and GObject (no published benchmark asks it): a random
+// slot of WS gets a new object of 24 to 96 bytes from calloc, which refers to the one in another slot. Who held the old
+// one lets it go; an object is freed with its last reference, and lets go of what it refers to. An operation is one new
+// object.
 #include "suite.h"
 
 #include "../blocks.h"
