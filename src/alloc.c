@@ -237,9 +237,9 @@ static NOINLINE void *alloc_calloc_large(size_t count, size_t size) {
 
 enum { CLEARED_HERE = 64 /* bytes */ };
 
-/* Clears what is asked for, up to the next granule, which is the block's in any case. Not all by memset: that of glibc clears
- * fewer than 64 bytes with one masked store where it can, and then whatever is read of the block, or behind it, has to wait.
- * docs/experiments/small-callocs.md */
+/* Clears what is asked for of a block of ours, up to the next granule, which is the block's in any case. Not all by memset: that
+ * of glibc clears fewer than 64 bytes with one masked store where it can, and then whatever is read of the block, or behind it,
+ * has to wait. docs/experiments/small-callocs.md */
 static ALWAYS_INLINE void *alloc_clear(void *block, size_t bytes) {
     typedef uint64_t granule __attribute__((vector_size(SIZECLASS_GRANULE), may_alias));
     if (bytes - 1 >= CLEARED_HERE)
@@ -250,14 +250,22 @@ static ALWAYS_INLINE void *alloc_clear(void *block, size_t bytes) {
     return block;
 }
 
+/* Of a block that may be libc's, not a byte more. */
+static NOINLINE void *alloc_calloc_miss(size_t bytes, unsigned class, struct heap *heap) {
+    void *block = alloc_miss(bytes, class, heap);
+    return LIKELY(block != NULL) ? memset(block, 0, bytes) : NULL;
+}
+
 void *alloc_calloc(size_t count, size_t size) {
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes))
         return alloc_fail();
     if (UNLIKELY(bytes > SIZECLASS_LARGEST))
         return alloc_calloc_large(count, size);
-    void *block = alloc_class(bytes, sizeclass_of(bytes));
-    return LIKELY(block != NULL) ? alloc_clear(block, bytes) : NULL;
+    unsigned class = sizeclass_of(bytes);
+    struct heap *heap = heap_load();
+    void *block = alloc_hit(heap, class);
+    return LIKELY(block != NULL) ? alloc_clear(block, bytes) : alloc_calloc_miss(bytes, class, heap);
 }
 
 static NOINLINE void *alloc_aligned_large(size_t alignment, size_t size) {

@@ -28,18 +28,24 @@ static ALWAYS_INLINE void alloc_pay_tax(void) {
     __asm__ volatile("nop\n\tnop\n\tnop\n\tnop");
 }
 
-static ALWAYS_INLINE void *alloc_class(size_t size, unsigned class) {
+/* NULL: a miss. */
+static ALWAYS_INLINE void *alloc_hit(struct heap *heap, unsigned class) {
     if (has(tax))
         alloc_pay_tax();
-    struct heap *heap = heap_load();
     unsigned char *top = heap->top[class];
     void *block = *(void **)top;
     if (UNLIKELY(block == NULL))
-        return alloc_miss(size, class, heap);
+        return NULL;
     heap->top[class] = top - sizeof(void *);
     if (has(counters))
         heap->mallocs[class]++;
     return block;
+}
+
+static ALWAYS_INLINE void *alloc_class(size_t size, unsigned class) {
+    struct heap *heap = heap_load();
+    void *block = alloc_hit(heap, class);
+    return LIKELY(block != NULL) ? block : alloc_miss(size, class, heap);
 }
 
 static ALWAYS_INLINE void *alloc_malloc(size_t size) {

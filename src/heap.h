@@ -90,8 +90,8 @@ extern struct heap heap_none;
 
 /* The calling thread's heap, never NULL, and its tag. heap is heap_none also while a visitor empties its magazines; the tag, which
  * only the thread itself writes, stays. It stands here, too, because a free compares it before the heap is at hand:
- * docs/experiments/tag-beside-the-heap.md */
-extern THREAD_LOCAL struct heap_current {
+ * docs/experiments/tag-beside-the-heap.md. In one cache line, wherever the program's own words end. */
+extern THREAD_LOCAL struct ALIGNED(16) heap_current {
     struct heap *heap;
     uint32_t tag;
 } heap_current;

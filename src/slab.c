@@ -158,8 +158,9 @@ unsigned slab_pop_apart(struct slab *slab, void **end, unsigned count) {
     unsigned step = (unsigned)((SLAB_APART - 1) / size) + 1;
     if (step == 1 || count == 1)
         return slab_pop(slab, end, count, true);
-    ASSERT(P1, slab->carved == 0 && slab->blocks >= 64);
-    unsigned have = count < 64 / step ? count : 64 / step, carved = have * step;
+    ASSERT(P1, slab->carved == 0 && slab->blocks >= SLAB_FIRST);
+    unsigned most = step < SLAB_FIRST / 8 ? 8 : SLAB_FIRST / step;
+    unsigned have = count < most ? count : most, carved = have * step;
     uint64_t all = ~0ULL >> (64 - carved), every = all / ((1ULL << step) - 1);
     for (unsigned i = 0; i < have; i++)
         *--end = slab->start + i * step * size;
@@ -170,7 +171,7 @@ unsigned slab_pop_apart(struct slab *slab, void **end, unsigned count) {
     return have;
 }
 
-/* The blocks of word `word` that were ever handed out. */
+/* The blocks of word `word` that were ever carved. */
 static uint64_t slab_handed_out(const struct slab *slab, unsigned word) {
     unsigned below = slab->carved > word * 64 ? slab->carved - word * 64 : 0;
     return below >= 64 ? ~0ULL : (1ULL << below) - 1;
@@ -188,8 +189,7 @@ uint64_t slab_push_word(struct slab *slab, unsigned word, uint64_t bits) {
 
 COLD enum slab_verdict slab_why_not(const struct slab *slab, const void *block) {
     uint32_t number = slab_block_number(slab, block);
-    return number < slab->carved ? SLAB_DOUBLE_FREE
-                                 : SLAB_INSIDE; /* what was never handed out is inside, P4 */
+    return number < slab->carved ? SLAB_DOUBLE_FREE : SLAB_INSIDE; /* what was never carved is inside, P4 */
 }
 
 enum slab_verdict slab_push(struct slab *slab, const void *block) {

@@ -2,7 +2,8 @@
  *
  * Owns the records of slabs. A record lies apart from the blocks: no byte of a block is ever read or written
  * here, so that nothing a program does with its blocks can corrupt the heap. A free block is one bit. Blocks
- * from `carved` on were never handed out: their pages are untouched.
+ * from `carved` on were never handed out: their pages are untouched. Nor may some before it have been, which were free from the
+ * start (slab_pop_apart).
  *
  *     line 0  the owner's: geometry, counts, links, which words have bits   (no atomics needed)
  *     line 1  everybody's: owner, remote summary, link of the owner's inbox (see remote), the first words of remotely
@@ -80,10 +81,10 @@ void slab_change_owner(struct slab *slab, struct inbox *owner, uint32_t tag);
  * them out. Fresh ones only when `fresh`. Returns how many. */
 unsigned slab_pop(struct slab *slab, void **end, unsigned count, bool fresh);
 
-/* The same for a slab of which nothing was handed out yet, the first of its class: blocks that stand SLAB_APART bytes from each
- * other or more, so that a store to the one delays no load from the next; those between are free from now on. May be fewer than
- * `count`. docs/experiments/first-blocks-apart.md */
-enum { SLAB_APART = 128 };
+/* The same for a slab of which nothing was carved yet, the first of its class: blocks that stand SLAB_APART bytes from each other
+ * or more, so that a store to the one delays no load from the next; those between are free from now on. At most eight, and
+ * SLAB_FIRST carved: less than two magazines, and half a page. docs/experiments/first-blocks-apart.md */
+enum { SLAB_APART = 128, SLAB_FIRST = 56 };
 unsigned slab_pop_apart(struct slab *slab, void **end, unsigned count);
 
 /* A run of free blocks that covers whole pages, taken out of its slab. */
@@ -122,7 +123,7 @@ static inline uint32_t slab_block_number(const struct slab *slab, const void *bl
 enum slab_verdict slab_why_not(const struct slab *slab, const void *block);
 
 /* Makes the block at `offset` from the slab's start free, but for the counts. False, and nothing has changed: no block that
- * was handed out starts there (P4), or it was free already (P3). */
+ * was carved starts there (P4), or it was free already (P3). */
 static ALWAYS_INLINE bool slab_set_free(struct slab *slab, uint64_t offset, uint64_t inverse, uint64_t carved,
                                         uint64_t *summary) {
     uint64_t number;

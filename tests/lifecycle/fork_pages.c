@@ -5,6 +5,8 @@
  * what it gets lies side by side, so that the kernel copies few pages (they are counted as page faults), and not one that it
  * only frees blocks of. It goes on until every block has been replaced many times: by then the holes that it inherited are
  * in use, too, and it has hardly more resident than its parent. Its own child does the same.
+ *
+ * A child whose first call is a free gives the block back to the heap that it inherited, not to its own.
  */
 #include "lifecycle.h"
 
@@ -66,7 +68,26 @@ static void generation(int left) {
     _exit(0);
 }
 
+enum { FIRST_SIZE = 200, FIRST_TAKEN = 20 };
+
+static void child_frees_first(void) {
+    void *block = malloc(FIRST_SIZE);
+    CHECK(block != NULL);
+    pid_t child = fork();
+    if (child != 0) {
+        await_child(child);
+        free(block);
+        return;
+    }
+    alarm(CHILD_SECONDS);
+    free(block);
+    for (int taken = 0; taken < FIRST_TAKEN; taken++)
+        CHECK(malloc(FIRST_SIZE) != block);
+    _exit(0);
+}
+
 int main(void) {
+    child_frees_first();
     slots = mmap(NULL, BLOCKS * sizeof *slots, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK(slots != MAP_FAILED);
     for (unsigned slot = 0; slot < BLOCKS; slot++)

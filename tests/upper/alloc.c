@@ -228,6 +228,27 @@ static void alloc_calloc_clears_its_own_block_only(void **state) {
     alloc_free(nothing);
 }
 
+/* By every path of a free: into a magazine, one that goes on, one that is full. */
+static void alloc_counts_every_call(void **state) {
+    (void)state;
+    enum { BLOCKS = 5000, SIZE = 32 };
+    static void *blocks[BLOCKS];
+    if (!has(counters))
+        skip();
+    alloc_free(alloc_malloc(SIZE));
+    unsigned class = sizeclass_of(SIZE);
+    uint64_t mallocs = heap_own->mallocs[class], frees = heap_own->frees[class];
+    for (unsigned round = 0; round < 3; round++) {
+        for (unsigned i = 0; i < BLOCKS; i++)
+            blocks[i] = round == 1 ? alloc_calloc(1, SIZE) : alloc_malloc(SIZE);
+        for (unsigned i = 0; i < BLOCKS; i++)
+            alloc_free(blocks[i]);
+    }
+    assert_int_equal(heap_own->mallocs[class] - mallocs, 3 * BLOCKS);
+    assert_int_equal(heap_own->frees[class] - frees, 3 * BLOCKS);
+    assert_true(heap_own->class[class].largest > 31); /* it went on */
+}
+
 static void alloc_refuses_what_is_not_ours(void **state) {
     (void)state;
     if (has(verify_free))
@@ -348,6 +369,7 @@ int main(void) {
         cmocka_unit_test_setup(alloc_realloc_step_by_step, kernel_reset),
         cmocka_unit_test_setup(alloc_calloc_clears_used_memory, kernel_reset),
         cmocka_unit_test_setup(alloc_calloc_clears_its_own_block_only, kernel_reset),
+        cmocka_unit_test_setup(alloc_counts_every_call, kernel_reset),
         cmocka_unit_test_setup(alloc_refuses_what_is_not_ours, kernel_reset),
         cmocka_unit_test_setup(alloc_uses_all_there_is_before_it_refuses, kernel_reset),
         cmocka_unit_test_setup(alloc_borrows_a_heap_after_the_thread_has_ended, kernel_reset),

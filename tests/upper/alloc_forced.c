@@ -41,8 +41,30 @@ static void alloc_forced_serves_nothing_itself(void **state) {
     assert_int_equal(errno, ENOMEM);
 }
 
+/* libc's blocks are not of whole granules: behind one of 24 bytes begins what libc knows of the next. */
+static void alloc_forced_calloc_clears_no_more(void **state) {
+    (void)state;
+    for (size_t size = 1; size <= 200; size++) {
+        void *blocks[8];
+        size_t usable[8];
+        for (unsigned i = 0; i < 8; i++) {
+            blocks[i] = i % 2 ? alloc_calloc(1, size) : alloc_malloc(size);
+            usable[i] = malloc_usable_size(blocks[i]);
+        }
+        for (unsigned round = 0; round < 8; round++) {
+            alloc_free(blocks[round]);
+            blocks[round] = alloc_calloc(1, size);
+            for (unsigned i = 0; i < 8; i++)
+                assert_int_equal(malloc_usable_size(blocks[i]), usable[i]);
+        }
+        for (unsigned i = 0; i < 8; i++)
+            alloc_free(blocks[i]);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(alloc_forced_serves_nothing_itself)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(alloc_forced_serves_nothing_itself),
+                                       cmocka_unit_test(alloc_forced_calloc_clears_no_more)};
     setenv("HAKMEM_FORCE_LIBC_ALLOC", "1", 1);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
