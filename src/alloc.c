@@ -182,8 +182,8 @@ NOINLINE void alloc_free_slow(void *block) {
     alloc_free_large(block, __builtin_return_address(0));
 }
 
-/* The magazine is full, or cannot be had: a visitor is at it, or a fork has come between. Apart, so that a deep one that goes
- * on saves no register. */
+/* The magazine is full, or cannot be had: a visitor is at it, or a fork has come between, and the tag is that of the heap before.
+ * Apart, so that a deep one that goes on saves no register. */
 static NOINLINE void alloc_flush(void *block, unsigned class, struct heap *heap, const void *caller) {
     if (UNLIKELY(heap == &heap_none)) {
         alloc_free_small(heap_current.tag | class, block, caller);

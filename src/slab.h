@@ -2,8 +2,8 @@
  *
  * Owns the records of slabs. A record lies apart from the blocks: no byte of a block is ever read or written
  * here, so that nothing a program does with its blocks can corrupt the heap. A free block is one bit. Blocks
- * from `carved` on were never handed out: their pages are untouched. Nor may some before it have been, which were free from the
- * start (slab_pop_apart).
+ * from `carved` on were never handed out: their pages are untouched. A few below may not have been, either: they were free from
+ * the start (slab_pop_apart).
  *
  *     line 0  the owner's: geometry, counts, links, which words have bits   (no atomics needed)
  *     line 1  everybody's: owner, remote summary, link of the owner's inbox (see remote), the first words of remotely
@@ -107,7 +107,7 @@ uint64_t slab_claimed_bits(const struct slab_claim *claim, unsigned word);
 enum slab_verdict slab_push(struct slab *slab, const void *block);
 
 /* Adds the free bits of word `word` that were freed elsewhere. Returns those that were free already or never
- * handed out: misuse that changed nothing. */
+ * carved: misuse that changed nothing. */
 uint64_t slab_push_word(struct slab *slab, unsigned word, uint64_t bits);
 
 /* The number of the block that starts at `block`; SLAB_NO_BLOCK if none does. */
