@@ -21,7 +21,8 @@ enum {
     DRAINING = 2,    /* during a burst the magazine holds at most this part of the class's blocks */
     LEAST_HELD = 4,  /* blocks, and that many at least */
     UNPACK = 16,     /* packs given up whenever a heap grows: what is put by is the wrong thing, then */
-    IDLE_WARM = 4,   /* idle heaps that keep empty slabs for the next thread ... */
+    RUN = 8, /* blocks in a row, the first and the last in one unit: that many at least are taken for a run */
+    IDLE_WARM = 4,              /* idle heaps that keep empty slabs for the next thread ... */
     WARM_LARGEST = 4 << 20,     /* ... bytes of them at most */
     POPULATE_LARGEST = 8 << 10, /* bytes of a block */
     POPULATE_FROM = 256 << 10,  /* bytes of the class that are out */
@@ -409,18 +410,12 @@ static COLD void heap_refuse(const struct slab *slab, const void *block) {
     misuse_report(inside ? MISUSE_INSIDE : MISUSE_DOUBLE_FREE, block);
 }
 
-/* Puts back the first of blocks[], and its neighbours in the array if they lie beside it. Returns how many were dealt
- * with: at least one. Those that went back leave *out. */
-static ALWAYS_INLINE unsigned heap_flush_some(struct heap_class *mine, uint32_t tag, void *const *blocks,
-                                              unsigned count, uint32_t *out) {
+/* Puts back the first of blocks[], and those after it as far as they lie in its slab. Returns how many were dealt with: at
+ * least one. Those that went back leave *out. */
+static ALWAYS_INLINE unsigned heap_put_run(struct heap_class *mine, uint32_t tag, void *const *blocks,
+                                           unsigned count, uint32_t *out) {
     struct slab *slab = pagemap_record_tagged(*blocks, tag);
-    unsigned pushed = 0;
-    if (LIKELY(slab != NULL)) {
-        if (count > 1 && pagemap_same_unit(blocks[0], blocks[1]))
-            pushed = slab_push_run(slab, blocks, count);
-        else
-            pushed = slab_push_one(slab, *blocks);
-    }
+    unsigned pushed = slab ? slab_push_run(slab, blocks, count) : 0;
     if (LIKELY(pushed > 0)) {
         *out -= pushed;
         heap_settle(mine, slab);
@@ -430,12 +425,37 @@ static ALWAYS_INLINE unsigned heap_flush_some(struct heap_class *mine, uint32_t 
     return 1;
 }
 
+/* Puts back all of blocks[], each into a slab of its own. One loop without calls: the next block's misses do not wait for
+ * this one's. docs/experiments/flush-by-runs.md */
+static ALWAYS_INLINE void heap_put_each(struct heap_class *mine, uint32_t tag, void *const *blocks,
+                                        unsigned count, uint32_t *out) {
+    uint32_t left = *out - count;
+    for (void *const *block = blocks, *const *end = blocks + count; block < end; block++) {
+        struct slab *slab = pagemap_record_tagged(*block, tag);
+        if (LIKELY(slab && slab_push_one(slab, *block))) {
+            heap_settle(mine, slab);
+        } else {
+            heap_refuse(slab, *block);
+            left++;
+        }
+    }
+    *out = left;
+}
+
 void heap_put_back(struct heap *heap, unsigned class, void *const *blocks, unsigned count) {
     struct heap_class *mine = &heap->class[class];
     uint32_t tag = heap->tag | class, out = mine->out;
     heap_count_work(heap);
-    for (unsigned done = 0; done < count;)
-        done += heap_flush_some(mine, tag, blocks + done, count - done, &out);
+    for (unsigned done = 0, left = count; left > 0; left = count - done) {
+        void *const *some = blocks + done;
+        unsigned few = left < SLAB_MANY ? left : SLAB_MANY;
+        if (few >= RUN && pagemap_same_unit(some[0], some[few - 1])) {
+            done += heap_put_run(mine, tag, some, left, &out);
+        } else {
+            heap_put_each(mine, tag, some, few, &out);
+            done += few;
+        }
+    }
     mine->out = out;
 }
 

@@ -232,8 +232,8 @@ void heap_settle_empty(struct heap_class *class, struct slab *slab);
 static ALWAYS_INLINE void heap_settle(struct heap_class *class, struct slab *slab) {
     if (UNLIKELY(slab_is_empty(slab)))
         heap_settle_empty(class, slab);
-    else
-        heap_file(class, slab);
+    else if (UNLIKELY(slab->free > slab->bin_most)) /* it has not got fewer */
+        heap_file_anew(class, slab);
 }
 
 /* Puts blocks back into their slabs. A visitor may, too: what only the heap's thread counts is not counted here. */
