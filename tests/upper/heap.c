@@ -1,6 +1,8 @@
 /* Unit tests of heap: several heaps in one thread, on the real rooms below, walked from end to end. The room's
- * .c is included for its bins. */
+ * .c is included for its bins, and for what it says of misuse. */
+#define misuse_report heard_report
 #include "../../src/heap.c"
+#undef misuse_report
 
 #include "kernel.h"
 #include "random.h"
@@ -20,6 +22,20 @@ static struct {
 } live[LIVE];
 
 static unsigned live_count;
+
+/* What heap.c has said of misuse since heard_count was set to 0. */
+static struct {
+    enum misuse kind;
+    const void *block;
+} heard[8];
+
+static unsigned heard_count;
+
+void heard_report(enum misuse kind, const void *block) {
+    assert_true(heard_count < sizeof heard / sizeof *heard);
+    heard[heard_count].kind = kind;
+    heard[heard_count++].block = block;
+}
 
 /* What a walk finds in the hands of one slab. */
 static struct {
@@ -1083,6 +1099,65 @@ static void heap_puts_verified_blocks_into_their_slab(void **state) {
     walk();
 }
 
+/* Flushes `count` blocks of a class, of which the one at `twice` stands there a second time and the one at `inside`, if that is
+ * not 0, is no block's start. */
+static void flush_with_misuse(struct heap *heap, unsigned class, void **blocks, unsigned count,
+                              unsigned twice, unsigned inside) {
+    struct heap_class *mine = &heap->class[class];
+    unsigned wrong = inside != 0 ? 2 : 1;
+    uint32_t out = mine->out;
+    heard_count = 0;
+    assert_int_equal(heap_flush(heap, class, blocks, count), out - (count - wrong));
+    assert_int_equal(heard_count, wrong);
+    assert_int_equal(heard[0].kind, MISUSE_DOUBLE_FREE);
+    assert_ptr_equal(heard[0].block, blocks[twice]);
+    if (inside == 0)
+        return;
+    assert_int_equal(heard[1].kind, MISUSE_INSIDE);
+    assert_ptr_equal(heard[1].block, blocks[inside]);
+}
+
+/* `count` blocks that lie in a slab each, and as many neighbours, are flushed with some among them that may not be freed. */
+static void refuse_some_of(unsigned count) {
+    enum { CLASS = 39, SLABS_USED = 20, EACH = 32 }; /* 2,048 bytes */
+    assert_int_equal(sizeclass_table[CLASS].blocks, EACH);
+    struct heap *heap = heap_take();
+    for (unsigned i = 0; i < SLABS_USED * EACH; i++)
+        take_block(heap, CLASS);
+    uint32_t out = heap->class[CLASS].out;
+    void *alone[SLABS_USED], *near[SLABS_USED];
+    for (unsigned i = 0; i < count; i++) {
+        alone[i] = live[i * EACH].block;
+        near[i] = live[SLABS_USED * EACH - 1 - i].block;
+        assert_true(i == 0 || !pagemap_same_unit(alone[i], alone[i - 1]));
+        assert_true(pagemap_same_unit(near[i], near[0]));
+        if (i != 3 && i != 5)
+            live[i * EACH].block = NULL;
+        if (i != 4)
+            live[SLABS_USED * EACH - 1 - i].block = NULL;
+    }
+    alone[3] = alone[1];
+    alone[5] = (char *)alone[5] + 16;
+    flush_with_misuse(heap, CLASS, alone, count, 3, 5);
+    near[4] = near[2];
+    flush_with_misuse(heap, CLASS, near, count, 4, 0);
+    assert_int_equal(heap->class[CLASS].out, out - 2 * count + 3);
+    for (unsigned i = live_count; i-- > 0;)
+        if (!live[i].block)
+            live[i] = live[--live_count];
+    walk();
+    give_all(heap);
+    heap_retire(heap);
+    walk();
+}
+
+/* Whatever way the others go: one by one, or as a run; fewer than one look is for, or more. */
+static void heap_refuses_what_may_not_go_back(void **state) {
+    (void)state;
+    for (unsigned count = 6; count < 20; count++)
+        refuse_some_of(count);
+}
+
 /* A block that two threads free: when its slab is empty it is still on its way to the owner, and must not be
  * given to somebody else. */
 static void heap_deletes_no_slab_that_is_on_its_way(void **state) {
@@ -1132,6 +1207,7 @@ int main(void) {
         cmocka_unit_test_setup(heap_hands_on_what_is_no_longer_its_own, setup),
         cmocka_unit_test_setup(heap_collects_what_it_wants, setup),
         cmocka_unit_test_setup(heap_puts_verified_blocks_into_their_slab, setup),
+        cmocka_unit_test_setup(heap_refuses_what_may_not_go_back, setup),
         cmocka_unit_test_setup(heap_idle_ones_keep_a_few_empty_slabs, setup),
         cmocka_unit_test_setup(heap_deletes_no_slab_that_is_on_its_way, setup),
         cmocka_unit_test_setup(heap_P5_heaps_are_used_again_and_never_lost, setup),
