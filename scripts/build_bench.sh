@@ -4,6 +4,7 @@
 # usage: scripts/build_bench.sh [NAME...]      NAME: hakmem hakmem_minimal hakmem_observe hakmem_hardened system mi
 #                                              hakmem_fast_pgo (not in the default: see build_pgo.sh)
 #                                              tail_mixed (latency of single calls, for any allocator by preload)
+#                                              suite (the programs of `hakmem bench`, for any allocator by preload)
 # A full name bench_random_mixed_NAME is understood too. mi fetches and builds mimalloc when it is not there yet;
 # without names everything is built, and mimalloc left out, with a word about it, where it cannot be fetched.
 set -eu
@@ -21,11 +22,11 @@ driver_build() {
         tail -n 40 "$log" >&2
         exit 1
     }
-    echo "$root/build/bench/$2"
+    echo "$root/build/bench/${3:-$2}"
 }
 
 if [ $# -eq 0 ]; then
-    set -- hakmem hakmem_minimal hakmem_observe hakmem_hardened system
+    set -- hakmem hakmem_minimal hakmem_observe hakmem_hardened system suite
     if peer_ready; then
         set -- "$@" mi
     else
@@ -37,6 +38,7 @@ for name in "$@"; do
     case $name in
         hakmem | system) driver_build standard "bench_random_mixed_$name" ;;
         tail_mixed) driver_build standard tail_mixed ;;
+        suite) driver_build standard suite 'suite_*' ;;
         hakmem_minimal) driver_build fast "bench_random_mixed_$name" ;;
         hakmem_observe) driver_build observe "bench_random_mixed_$name" ;;
         hakmem_hardened) driver_build hardened "bench_random_mixed_$name" ;;

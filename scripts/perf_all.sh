@@ -4,7 +4,7 @@
 here=$(dirname "$0")
 status=0
 [ -n "${BENCH_DIR:-}" ] || "$here/build_bench.sh" >&2 || exit
-for part in startup_cost rss_mixed instructions_mixed perf_observe verify_health_profiles perf_fast syscalls_steady; do
+for part in startup_cost rss_mixed instructions_mixed instructions_bursts perf_observe verify_health_profiles perf_fast syscalls_steady; do
     printf '\n== %s\n' "$part"
     "$here/$part.sh" || status=1
 done

@@ -28,6 +28,16 @@ class Bars(unittest.TestCase):
             self.skipTest("valgrind does not run here")
         self.assertLessEqual(float(self.figure(done, r"^tested +[\d.]+ +([\d.]+)$").group(1)), 20)
 
+    @unittest.skipUnless(shutil.which("valgrind"), "no valgrind (Debian: valgrind)")
+    def test_instructions_of_a_burst(self):
+        """Of a block, in each order, the loop's own included: 70, 69 and 126 with gcc 12, a few more with other compilers."""
+        done = run([SCRIPTS / "instructions_bursts.sh", f"tested={LIBRARY}"], ITERS=200000, WS=200000)
+        if done.returncode == 0 and "does not run" in done.stdout:
+            self.skipTest("valgrind does not run here")
+        found = self.figure(done, r"^tested +([\d.]+) +([\d.]+) +([\d.]+)$")
+        for count, bar in zip(map(float, found.groups()), (75, 74, 132)):
+            self.assertLessEqual(count, bar)
+
     @unittest.skipUnless(strace_works(), "strace cannot trace here (Debian: strace)")
     def test_no_memory_system_call_once_warm(self):
         done = run([SCRIPTS / "syscalls_steady.sh", f"tested={DRIVER}"], ITERS=2000000)

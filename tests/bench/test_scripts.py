@@ -165,6 +165,20 @@ class Surveys(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"(?m)^glibc +[\d.]+ +[\d.]+$")
 
+    @unittest.skipUnless(shutil.which("valgrind"), "no valgrind (Debian: valgrind)")
+    def test_instructions_of_bursts_want_a_library(self):
+        done = run([SCRIPTS / "instructions_bursts.sh", f"glibc={SYSTEM}"])
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("glibc is a driver: a burst wants a library to preload", done.stderr)
+
+    @unittest.skipUnless(shutil.which("valgrind"), "no valgrind (Debian: valgrind)")
+    def test_instructions_of_bursts_say_who_builds_the_suite(self):
+        with tempfile.TemporaryDirectory() as directory:
+            Path(directory, Path(SYSTEM).name).symlink_to(SYSTEM)
+            done = run([SCRIPTS / "instructions_bursts.sh", LIBRARY], BENCH_DIR=directory)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("scripts/build_bench.sh suite builds it", done.stderr)
+
     def test_every_profile_runs_and_prints_its_statistics(self):
         done = run([SCRIPTS / "verify_health_profiles.sh"], ITERS=20000, WS=100)
         # A kernel without huge pages, or a limit on memory, may refuse an advice or a mapping: that is said by name.
