@@ -449,7 +449,7 @@ void heap_put_back(struct heap *heap, unsigned class, void *const *blocks, unsig
     for (unsigned done = 0, left = count; left > 0; left = count - done) {
         void *const *some = blocks + done;
         unsigned few = left < SLAB_MANY ? left : SLAB_MANY;
-        if (few >= RUN && pagemap_same_unit(some[0], some[few - 1])) {
+        if (few >= RUN && pagemap_same_unit(some[0], some[1]) && pagemap_same_unit(some[0], some[few - 1])) {
             done += heap_put_run(mine, tag, some, left, &out);
         } else {
             heap_put_each(mine, tag, some, few, &out);

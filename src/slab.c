@@ -172,13 +172,13 @@ unsigned slab_pop_apart(struct slab *slab, void **end, unsigned count) {
 }
 
 /* The blocks of word `word` that were ever carved. */
-static uint64_t slab_handed_out(const struct slab *slab, unsigned word) {
+static uint64_t slab_carved_bits(const struct slab *slab, unsigned word) {
     unsigned below = slab->carved > word * 64 ? slab->carved - word * 64 : 0;
     return below >= 64 ? ~0ULL : (1ULL << below) - 1;
 }
 
 uint64_t slab_push_word(struct slab *slab, unsigned word, uint64_t bits) {
-    uint64_t good = bits & slab_handed_out(slab, word) & ~slab->bits[word];
+    uint64_t good = bits & slab_carved_bits(slab, word) & ~slab->bits[word];
     __atomic_store_n(&slab->bits[word], slab->bits[word] | good, __ATOMIC_RELAXED);
     if (good)
         slab->summary |= 1ULL << word;

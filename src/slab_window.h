@@ -3,7 +3,7 @@
  * Owns nothing at run time. A word that is stored and read again for each block would make each wait for the one before.
  * docs/experiments/flush-by-runs.md
  *
- * P1  a window has a bit for every block that was handed out, and no other
+ * P1  a window has a bit for every block that was carved, and no other
  * P2  the window's own blocks change nothing of the slab until it is closed
  *
  * Called by the room slab alone, for its own slabs.
@@ -16,7 +16,7 @@
 enum { SLAB_BATCH = 32 }; /* blocks that are put back through one window, at most */
 
 struct slab_window {
-    uint64_t first, count; /* blocks from `first` on; only that many were ever handed out */
+    uint64_t first, count; /* blocks from `first` on; only that many were ever carved */
     uint64_t bits;
     uintptr_t near; /* where the first one starts */
 };
