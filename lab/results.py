@@ -21,10 +21,25 @@ def give(lines: Sequence[str], data: Mapping[str, Any], to_json: str = "") -> No
         write(to_json, text + "\n")
 
 
+def check(path: str) -> None:
+    """The file of --json before anything is measured, not after. Raises LabError when it cannot be written."""
+    if path in ("", "-"):
+        return
+    try:
+        with open(path, "a", encoding="utf-8"):
+            pass
+    except OSError as error:
+        raise _refused(path, error) from None
+
+
+def _refused(path: str, error: OSError) -> LabError:
+    fix = "give --json a file that can be written, or - for standard output"
+    return LabError(f"cannot write {path}: {error.strerror}", fix)
+
+
 def write(path: str, text: str) -> None:
     """The file of --json. Raises LabError when it cannot be written."""
     try:
         Path(path).write_text(text, encoding="utf-8")
     except OSError as error:
-        fix = "give --json a file that can be written, or - for standard output"
-        raise LabError(f"cannot write {path}: {error.strerror}", fix) from None
+        raise _refused(path, error) from None

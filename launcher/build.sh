@@ -69,6 +69,9 @@ ensure_built() {
 }
 
 hakmem_build() {
+    case ${1-} in
+        --help | -h) printf 'usage: hakmem build [VARIANT...]     VARIANT: %s\n' "$test_variants" && return 0 ;;
+    esac
     # shellcheck disable=SC2086 # lists of words
     [ $# -gt 0 ] || set -- $shipped_variants
     for name in "$@"; do

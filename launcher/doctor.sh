@@ -24,6 +24,9 @@ check_process() {
     esac
     [ -d "/proc/$1" ] || fail "there is no process $1"
     { true <"/proc/$1/maps"; } 2>/dev/null || fail "the memory map of process $1 cannot be read: ask its user, or root"
+    if grep -q '^State:.*zombie' "/proc/$1/status" 2>/dev/null; then
+        fail "process $1 has ended, and waits for its parent: it has no memory to look at"
+    fi
     loaded=$(sed -n 's/.* \(\/.*libhakmem[^/]*\)$/\1/p' "/proc/$1/maps" | sort -u)
     if [ -n "$loaded" ]; then
         fine "process $1 has loaded $loaded"
@@ -50,15 +53,20 @@ check_tools() {
 }
 
 check_libraries() {
+    built=
     for variant in $library_variants; do
         library=$(library_of "$variant")
         [ -e "$library" ] || continue
+        built=yes
         words=$(LD_PRELOAD=$library HAKMEM_VERBOSE=1 sh -c : 2>&1)
         case $words in
             hakmem*) fine "$variant loads: $(printf '%s\n' "$words" | head -n 1)" ;;
             *) wrong "$variant does not load from $library: ${words:-it is silent}; rebuild with \`hakmem build $variant\`" ;;
         esac
     done
+    [ -n "$built" ] || note 'no library is built yet: `hakmem build`, or the first `hakmem run`, builds it'
+    if [ -d "$build_root" ]; then place=$build_root; else place=$root; fi
+    [ -w "$place" ] || wrong "$place cannot be written, where libraries are built: make it writable, or clone elsewhere"
     case $root in
         *[\ :]*) wrong "the path $root has a space or a colon, which LD_PRELOAD cannot carry: move the tree" ;;
     esac
@@ -98,6 +106,10 @@ check_environment() {
 }
 
 hakmem_doctor() {
+    case ${1-} in
+        --help | -h) echo 'usage: hakmem doctor [PID]' && return 0 ;;
+    esac
+    [ $# -le 1 ] || refuse "doctor takes one process at a time, not '$*': hakmem doctor [PID]"
     if [ $# -gt 0 ]; then
         check_process "$1"
     else

@@ -1,4 +1,4 @@
-# hakmem explain PID: where the resident memory of a process is. Needs Python only, and makes its environment once.
+# hakmem explain PID: where the resident memory of a process is. Makes the Python environment of the lab once.
 #
 # Python runs isolated (-I), so that neither the environment of a program that it starts needs to be changed for it, nor
 # can that environment change it.

@@ -24,7 +24,10 @@ prepare_lab() {
 }
 
 lab_is_ready() {
-    python_is_ready && command -v cmake ninja cargo make c++ >/dev/null 2>&1
+    python_is_ready || return 1
+    for tool in cmake ninja cargo make c++; do
+        command -v "$tool" >/dev/null 2>&1 || return 1
+    done
 }
 
 hakmem_lab() {

@@ -82,6 +82,11 @@ lint_part() {
 }
 
 hakmem_lint() {
+    case ${1-} in
+        '') ;;
+        --help | -h) echo 'usage: hakmem lint' && return 0 ;;
+        *) refuse "lint takes no argument, not '$1': hakmem lint" ;;
+    esac
     need_build_root
     offer clang-14 clang-format-14 gcc python3
     failed_parts=

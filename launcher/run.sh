@@ -76,6 +76,14 @@ hakmem_run() {
     [ $# -gt 0 ] || refuse "no command given: $run_usage"
     [ -n "$1" ] || refuse "the command is empty: $run_usage"
     if ! is_program "$1"; then
+        case $1 in
+            */*)
+                if [ -e "$1" ]; then
+                    say "cannot run '$1': it is no file that may be executed; try chmod +x, or name the program that reads it"
+                    exit 126
+                fi
+                ;;
+        esac
         say "command not found: '$1' is not a program in PATH; check its spelling, or give its path"
         exit 127
     fi

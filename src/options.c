@@ -182,14 +182,25 @@ static const char *options_complain(void) {
     return options.strict ? "refused" : "ignored";
 }
 
-static void options_report(const struct options_row *row, const char *name, const char *text, bool parsed) {
-    static const char meant[][20] = {"0 or 1", "a number of bytes", "a number", "one of its values",
-                                     "bytes or cgroup"};
+/* "speed, balanced, lean": all of them fit. */
+static void options_list_words(enum options_row_id row, char *text, size_t bytes) {
+    size_t used = 0;
+    for (size_t i = 0; i < ARRAY_LENGTH(options_words); i++)
+        if (options_words[i].row == row && used < bytes)
+            used += log_format(text + used, bytes - used, used > 0 ? ", %s" : "%s", options_words[i].name);
+}
+
+static void options_report(enum options_row_id id, const char *name, const char *text, bool parsed) {
+    static const char meant[][20] = {"0 or 1", "a number of bytes", "a number", "one of ", "bytes or cgroup"};
+    const struct options_row *row = &options_rows[id];
+    char words[64] = "";
+    if (row->kind == OPTIONS_choice)
+        options_list_words(id, words, sizeof words);
     if (parsed)
         log_line("%s (not in %zu..%zu%s%s): %s=%s", options_complain(), row->min, row->max,
                  row->unit[0] != '\0' ? " " : "", row->unit, name, text);
     else
-        log_line("%s (not %s): %s=%s", options_complain(), meant[row->kind], name, text);
+        log_line("%s (not %s%s): %s=%s", options_complain(), meant[row->kind], words, name, text);
 }
 
 /* A word is always in range. A number that is too large for a size was made OPTIONS_CGROUP: it begins with a digit. */
@@ -216,7 +227,7 @@ static bool options_ask(enum options_row_id id) {
     size_t value = 0;
     bool parsed = options_parse(id, text, &value);
     if (!parsed || !options_in_range(row, text, value)) {
-        options_report(row, name, text, parsed);
+        options_report(id, name, text, parsed);
         return false;
     }
     options_set(row, value);
@@ -240,7 +251,7 @@ static void options_report_unknown(void) {
     const char *entry;
     for (size_t i = 0; (entry = os_environment(i)) != NULL; i++)
         if (strncmp(entry, OPTIONS_PREFIX, sizeof OPTIONS_PREFIX - 1) == 0 && !options_known(entry))
-            log_line("%s (no such option): %s", options_complain(), entry);
+            log_line("%s (no such option; HAKMEM_VERBOSE=1 lists them): %s", options_complain(), entry);
 }
 
 void options_read(void) {
@@ -254,10 +265,10 @@ void options_read(void) {
     for (unsigned id = 0; id < OPTIONS_ROWS; id++)
         options_ask((enum options_row_id)id);
     options_report_unknown();
-    if (options_state.refused)
-        os_exit(OPTIONS_REFUSED_STATUS);
     if (options.verbose)
         options_print();
+    if (options_state.refused)
+        os_exit(OPTIONS_REFUSED_STATUS);
 }
 
 static const char *options_word_of(enum options_row_id row, size_t value) {
@@ -290,12 +301,13 @@ static void options_format_value(enum options_row_id id, char *text, size_t byte
 }
 
 void options_print(void) {
+    const char *chosen = options.mem_lean && options.profile != PROFILE_LEAN ? "HAKMEM_MEM_LEAN" : "profile";
     log_line("version %s, commit %s, variant %s", options_version, options_commit, options_variant);
     for (unsigned id = 0; id < OPTIONS_ROWS; id++) {
         const struct options_row *row = &options_rows[id];
         const char *source = options_state.given & (1u << id)   ? "environment"
                              : options_get(row) == row->initial ? "default"
-                                                                : "profile";
+                                                                : chosen;
         char value[32];
         options_format_value((enum options_row_id)id, value, sizeof value);
         log_line("%s=%s (%s)", row->name, value, source);

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lab import builds, controls, durations, pairs, peers, record, statistics, verdict_text, workloads
+from lab import builds, controls, durations, pairs, peers, record, results, statistics, verdict_text, workloads
 from lab.errors import AskedWrongly, LabError
 from lab.experiment import LEVELS, Experiment, outcome
 from lab.model import Allocator, Machine, Workload
@@ -105,6 +105,7 @@ def command(
     asked = workloads.choose(workload or [DEFAULT_WORKLOAD])
     if not asked:
         raise LabError("none of these workloads can be run here", "`hakmem bench --list` says why")
+    results.check(json or "")
     out = verdict_text.Output(json)
     if power:
         return _power(asked[0], variant, plan, out)

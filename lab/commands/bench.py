@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from lab import bench_tables, campaign, durations, peers, programs, real, store, workloads
+from lab import bench_tables, campaign, durations, peers, programs, real, results, store, workloads
 from lab.campaign import Campaign, Result
 from lab.errors import AskedWrongly, LabError
 from lab.model import Allocator, Machine, Workload
@@ -47,8 +47,7 @@ def command(
         return 0
     chosen, skipped = _workloads(workload or [], group or [], with_real, size, install, out)
     allocators = _allocators(reference, peer or [])
-    if to_json not in ("", "-"):
-        _check_writable(to_json)
+    results.check(to_json)
     blocks = pairs or (1000 if seconds else MINIMUM_BLOCKS)
     _announce(chosen, allocators, seconds, blocks, quiet)
     done = _measured(chosen, allocators, seconds, blocks, pairs is None and seconds is not None, seed, quiet, out)
@@ -95,7 +94,7 @@ def _announce(chosen: list[Workload], allocators: list[Allocator], seconds: floa
     time = seconds or campaign.forecast_s(chosen, len(allocators), blocks)
     words = f"{len(chosen)} workloads on {', '.join(each.name for each in allocators)}: about {spoken_time(time)}"
     print(f"hakmem: {words}; Ctrl-C keeps what was measured", file=sys.stderr)
-    if all(each.family in ("hakmem", "glibc") for each in allocators):
+    if not any(each.family not in ("hakmem", "glibc") for each in [*allocators, *peers.installed()]):
         print("hakmem: no peer but glibc is here: `hakmem peers` makes them", file=sys.stderr)
 
 
@@ -174,15 +173,6 @@ def _list(out: bench_tables.Console) -> None:
         table.add_row(workloads.REAL, program.name, "", program.question, state)
     out.print(table)
     out.print("allocators here: " + ", ".join(each.name for each in peers.installed()), markup=False)
-
-
-def _check_writable(path: str) -> None:
-    """Before an hour is measured, not after."""
-    try:
-        with open(path, "a"):
-            pass
-    except OSError as error:
-        raise LabError(f"cannot write {path}: {error.strerror}", "give --json a file that can be written") from None
 
 
 def _write_json(target: str, done: Campaign, skipped: list[Skipped], options: dict[str, object]) -> None:

@@ -29,16 +29,17 @@ def command(
     A peer that cannot be had is a row with the reason; that is an error (exit status 1) only when it was asked for by
     its name.
     """
+    results.check(to_json)
     known = [name for name in names or [] if name not in peers.GLIBC_NAMES]
     wanted = list(dict.fromkeys(peers.recipe_of(name) for name in known)) if names else peers.RECIPES
-    results = _made(wanted, again, quiet) if build else [_looked_at(recipe) for recipe in wanted]
+    found = _made(wanted, again, quiet) if build else [_looked_at(recipe) for recipe in wanted]
     system = peers.glibc()
-    shown = [PeerResult(system.name, "ready", system, system.origin), *results]
+    shown = [PeerResult(system.name, "ready", system, system.origin), *found]
     if to_json:
         _write_json(to_json, shown)
     if to_json != "-":
         _print_table(shown)
-    lacking = [result.name for result in results if result.allocator is None]
+    lacking = [result.name for result in found if result.allocator is None]
     if lacking and names and build:
         raise LabError(f"not to be had here: {', '.join(lacking)}", "the table says why")
 

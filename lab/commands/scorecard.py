@@ -49,6 +49,7 @@ def command(
     Writes scorecard.html (one file, with plots) and scorecard.md, and adds the result to a plain-text store, so that
     the next one can say what changed. Ctrl-C writes the page with what was measured until then.
     """
+    results.check(to_json)
     seconds = durations.seconds(budget or (FULL_BUDGET if full else BUDGET), "--budget")
     unknown = [name for name in section or [] if name not in SECTIONS]
     if unknown:

@@ -38,6 +38,7 @@ def command(
     Drift of the machine is not drift of an allocator: the column `against` compares with the others in the same epoch.
     Writes a CSV for each allocator, plots of throughput and memory, and JSON. Ctrl-C keeps all that was measured.
     """
+    results.check(to_json)
     limit, length = durations.seconds(duration), durations.seconds(epoch, "--epoch")
     if model not in sources.MODELS:
         raise AskedWrongly(f"there is no model '{model}'", f"use one of: {', '.join(sources.MODELS)}")

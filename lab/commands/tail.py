@@ -39,6 +39,7 @@ def command(
     Runs are interleaved and merged; the clock's own cost is taken off, and its own tail is shown as the row `clock`.
     Then the contract's proxy: the tail of the throughput of epochs. Ctrl-C keeps all that was measured.
     """
+    results.check(to_json)
     length = durations.seconds(epoch, "--epoch")
     allocators, pinned = lineup.chosen(allocator, profile), lineup.cpu_of(cpu)
     call_driver, epoch_driver = lineup.program(programs.TAIL), lineup.program(programs.MIXED)

@@ -86,7 +86,8 @@ def test_bounds_that_cross_and_a_file_that_cannot_be_are_said(simulated, capsys,
     missing = tmp_path / "missing" / "x.json"
     assert cli.main(["ab", "good", "slow", "-q", "--no-record", "--budget", "240s", "--json", str(missing)]) == 1
     said = capsys.readouterr()
-    assert "GO" in said.out and f"cannot write {missing}" in said.err
+    assert f"cannot write {missing}" in said.err
+    assert "GO" not in said.out, "said before anything is measured, not after"
 
 
 def test_too_noisy_says_how_many_more(simulated, capsys):

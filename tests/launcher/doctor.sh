@@ -14,6 +14,7 @@ expect_no_words out 'standard  ' 'version before anything is built'
 try "$tree/hakmem" doctor
 expect_status 0 'doctor before anything is built'
 expect_no_words out ' WRONG ' 'doctor before anything is built'
+expect_words out 'note   no library is built yet' 'doctor before anything is built'
 
 try "$tree/hakmem" build standard
 try "$tree/hakmem" version
@@ -22,6 +23,7 @@ expect_words out 'standard .*/libhakmem.so$' 'version after a build'
 try env HAKMEM_NO_SUCH=1 "$tree/hakmem" doctor
 expect_status 0 doctor
 expect_words out 'ok     standard loads: hakmem: first words' doctor
+expect_no_words out 'no library is built yet' doctor
 expect_words out 'note   HAKMEM_NO_SUCH=1 is no option' doctor
 
 "$tree/hakmem" run -- sleep 120 >/dev/null 2>&1 </dev/null &
@@ -41,6 +43,21 @@ expect_status 1 'doctor of a process without it'
 expect_words out "WRONG  process $$ has not loaded hakmem" 'doctor of a process without it'
 try "$tree/hakmem" doctor one
 expect_status 2 'doctor of a word'
+try "$tree/hakmem" doctor 1 2
+expect_status 2 'doctor of two processes'
+
+# One that has ended and was not waited for: its parent sleeps.
+sh -c 'sh -c "echo \$\$ >\"$1\"" sh "$1" & exec sleep 120' sh "$work/zombie" &
+parent=$!
+tries=0
+while ! grep -q '^State:.*zombie' "/proc/$(cat "$work/zombie" 2>/dev/null)/status" 2>/dev/null && [ $tries -lt 300 ]; do
+    sleep 0.1
+    tries=$((tries + 1))
+done
+try "$tree/hakmem" doctor "$(cat "$work/zombie")"
+kill "$parent"
+expect_status 1 'doctor of a process that has ended'
+expect_words err 'has ended, and waits for its parent' 'doctor of a process that has ended'
 
 rm "$tree/build/standard"/libhakmem.so*
 echo 'no library' >"$tree/build/standard/libhakmem.so"

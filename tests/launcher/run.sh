@@ -65,6 +65,13 @@ expect_words err "unknown option '--fast'" 'an unknown option'
 bad 'no command' run --stats
 expect_words err 'no command given' 'no command'
 bad 'an empty command' run -- ''
+for command in build test doctor lint; do
+    try "$tree/hakmem" $command --help
+    expect_status 0 "$command --help"
+    expect_words out "^usage: hakmem $command" "$command --help"
+done
+bad 'an argument of lint' lint fast
+expect_words err "lint takes no argument, not 'fast'" 'an argument of lint'
 bad 'an unknown launcher command' start
 expect_words err "unknown command 'start'" 'an unknown launcher command'
 bad 'no launcher command'
@@ -74,6 +81,14 @@ try "$tree/hakmem" run -- no-such-program-here
 expect_status 127 'a command that is not there'
 expect_words err "command not found: 'no-such-program-here'" 'a command that is not there'
 [ ! -s "$work/out" ] || complain 'a command that is not there: something on standard output'
+
+# What is there, but cannot be run: as a shell says it.
+echo 'echo no' >"$work/script"
+for word in "$work/script" "$work"; do
+    try "$tree/hakmem" run -- "$word"
+    expect_status 126 "run -- $word"
+    expect_words err "cannot run '$word': it is no file that may be executed; try chmod +x" "run -- $word"
+done
 
 # What only a shell knows is no command.
 for word in cd usage; do
