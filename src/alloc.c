@@ -23,13 +23,13 @@ static void alloc_count_free(struct heap *heap, unsigned class) {
         heap->frees[class]++;
 }
 
-/* A thread that has handed its heap back borrows one for a single block. */
+/* A thread that has handed its heap back borrows one for a single block. It may be one that a fork has left with blocks at hand. */
 static void *alloc_borrowed(unsigned class) {
     struct heap *heap = lifecycle_ended() ? heap_take() : NULL;
     if (!heap)
         return alloc_fail();
-    void *block = heap_refill(heap, class);
-    if (block)
+    void *block = alloc_hit(heap, class);
+    if (!block && (block = heap_refill(heap, class)) != NULL)
         alloc_count_malloc(heap, class);
     heap_retire(heap);
     return block ? block : alloc_fail();

@@ -4,9 +4,9 @@
 #include "os.h"
 
 enum {
-    TIDY_SLABS = 256, /* slabs looked at in one visit */
-    TIDY_CLAIMS = 64, /* runs of pages given home after one visit */
-    TIDY_COLLECT = 2  /* times the inbox is asked in one visit */
+    TIDY_SLABS = 256,          /* slabs looked at in one visit */
+    TIDY_CLAIMS = SLAB_CLAIMS, /* runs of pages given home after one visit */
+    TIDY_COLLECT = 2           /* times the inbox is asked in one visit */
 };
 
 struct tidying {

@@ -393,8 +393,11 @@ static NOINLINE void large_let_wait(struct large *large) {
 
 /* A block that need not be measured comes to hand; it goes on counting as held, so nothing is too much. */
 static bool large_put_recent(struct large *large) {
-    size_t most = limit_keep(larges.cache_limit, larges.recent.resident) / 2;
-    if (UNLIKELY(large->due == 0 || large->roomy) || !spare_recent_put(&larges.recent, large, most))
+    size_t waiting = spare_resident_bytes(),
+           keep = limit_keep(larges.cache_limit, waiting + larges.recent.resident);
+    size_t most = keep / 2 < keep - waiting ? keep / 2 : keep - waiting;
+    if (UNLIKELY(large->due == 0 || large->roomy || waiting >= keep) ||
+        !spare_recent_put(&larges.recent, large, most))
         return false;
     large->due--;
     larges.live -= large->bytes;
@@ -887,9 +890,9 @@ static void *large_resize_run(struct large *large, size_t bytes) {
 static void *large_shrink_mapping(struct large *large, size_t bytes) {
     size_t extent = spare_round(bytes), before = large->extent;
     if (extent >= before || (bytes <= RUN_LARGEST && bytes <= large->bytes / 2))
-        return extent >= before ? large->start : NULL; /* too small for a mapping: alloc copies */
+        return extent < before ? NULL : large_set(large, large->bytes, before); /* NULL: alloc copies */
     if (!os_unmap(large->start + extent, before - extent))
-        return large->start;
+        return large_set(large, large->bytes, before); /* its slack counts again */
     large_count_mapped(extent - before);
     large_end_areas(large, extent);
     return large_set(large, bytes, extent);
@@ -934,11 +937,15 @@ void *large_resize(struct large *large, size_t size) {
 
 /* ---- all in all ---- */
 
+/* What has waited longest, while more than `keep` bytes wait; with 0 also what holds nothing. NULL: no more. */
+static struct large *large_give_up_waiting(size_t keep) {
+    return spare_resident_bytes() > keep || keep == 0 ? large_give_up_oldest() : NULL;
+}
+
 /* What large_purge gives up next, NULL when it is done. */
 static struct large *large_give_up(size_t keep) {
     favour_take(&larges.lock);
-    bool oldest = spare_resident_bytes() > keep || keep == 0;
-    struct large *large = oldest ? large_give_up_oldest() : NULL;
+    struct large *large = large_give_up_waiting(keep);
     if (!large && spare_resident_bytes() <= keep)
         large = large_give_up_slack();
     favour_release(&larges.lock);
@@ -998,13 +1005,21 @@ static size_t large_purge_rested_slack(void) {
     return purged;
 }
 
+/* The same of what only waits. */
+static struct large *large_give_up_rested(size_t keep) {
+    favour_take(&larges.lock);
+    struct large *large = large_give_up_waiting(keep);
+    favour_release(&larges.lock);
+    return large;
+}
+
 size_t large_purge_rested(void) {
     size_t purged = large_purge_rested_slack();
     large_gather_now();
     favour_take(&larges.lock);
     size_t rested = spare_rested_bytes(), keep = spare_resident_bytes() - rested;
     favour_release(&larges.lock);
-    for (struct large *large; rested > 0 && (large = large_give_up(keep)) != NULL;)
+    for (struct large *large; rested > 0 && (large = large_give_up_rested(keep)) != NULL;)
         purged += large_release(large);
     return purged;
 }

@@ -53,6 +53,7 @@ static void remote_report_refused(const struct slab *slab, unsigned word, uint64
 void remote_unclaim(const struct slab_claim *claim) {
     for (unsigned word = claim->first / 64; word <= (claim->first + claim->count - 1) / 64; word++)
         remote_set_bits(claim->slab, claim->slab->class, word, slab_claimed_bits(claim, word));
+    __atomic_fetch_sub(&claim->slab->claims, 1, __ATOMIC_RELEASE); /* last: pairs with remote_is_on_its_way */
 }
 
 /* ---- what is sent together ---- */
@@ -253,7 +254,8 @@ unsigned remote_collect(struct slab *slab) {
 }
 
 bool remote_is_on_its_way(const struct slab *slab) {
-    return __atomic_load_n(&slab->remote_summary, __ATOMIC_ACQUIRE) != 0;
+    return __atomic_load_n(&slab->claims, __ATOMIC_ACQUIRE) != 0 ||
+           __atomic_load_n(&slab->remote_summary, __ATOMIC_ACQUIRE) != 0;
 }
 
 bool remote_is_waiting(const struct slab *slab, uint32_t number) {

@@ -69,6 +69,7 @@ struct slab *slab_new(unsigned class, unsigned units, struct inbox *owner, uint3
     slab->blocks = (uint16_t)(((size_t)units << UNIT_SHIFT) / geometry->size);
     slab->words = geometry->words;
     slab->free = slab->carved = 0;
+    slab->claims = 0;
     for (unsigned word = 0; word < geometry->words; word++)
         slab->bits[word] = *slab_remote_word(slab, class, word) = 0;
     __atomic_store_n(&slab->remote_summary, 0, __ATOMIC_RELAXED);
@@ -242,6 +243,8 @@ bool slab_claim_pages(struct slab *slab, unsigned from, size_t page, struct slab
             slab->summary &= ~(1ULL << word);
     }
     slab->free = (uint16_t)(slab->free - claim->count);
+    ASSERT(P1, slab->claims < SLAB_CLAIMS);
+    __atomic_fetch_add(&slab->claims, 1, __ATOMIC_RELAXED); /* read by this thread, or inside `visit` */
     return true;
 }
 

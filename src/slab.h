@@ -47,6 +47,8 @@ struct slab {
     /* A visitor's (see heap): how it found the slab last. */
     uint16_t seen_changes, purged_changes, purged_free;
     bool untouched; /* the owner's: it was taken where nothing was in memory; there was no place in line 0 */
+    uint8_t
+        claims; /* runs of pages that are out of it: remote_unclaim counts down, release, pairs with remote_is_on_its_way */
     uint64_t remote[SLAB_REMOTE_NEAR];
 
     ALIGNED(64) uint64_t bits[]; /* free words, then the other remote words */
@@ -65,6 +67,8 @@ static inline uint64_t *slab_remote_word(struct slab *slab, unsigned class, unsi
         return &slab->remote[word];
     return &slab->bits[slab_lines(sizeclass_table[class].words) * 8 + word - SLAB_REMOTE_NEAR];
 }
+
+enum { SLAB_CLAIMS = 64 }; /* at once, at most */
 
 enum slab_verdict { SLAB_OK, SLAB_DOUBLE_FREE, SLAB_INSIDE };
 

@@ -1183,6 +1183,44 @@ static void heap_deletes_no_slab_that_is_on_its_way(void **state) {
     walk();
 }
 
+/* A block is freed a second time while the pages of the free ones around it go home: then the slab looks empty, but what is out of
+ * it is to come back. */
+static void heap_deletes_no_slab_that_has_claims(void **state) {
+    (void)state;
+    enum { CLASS = 39, EACH = 32 };
+    struct heap *heap = heap_take();
+    heap->class[CLASS].units = sizeclass_table[CLASS].units;
+    for (unsigned i = 0; i < 2 * EACH; i++)
+        take_block(heap, CLASS);
+    void *kept[EACH], *mine[EACH];
+    for (unsigned i = 0; i < EACH; i++) {
+        kept[i] = live[i].block;
+        mine[i] = live[EACH + i].block;
+    }
+    live_count = 0;
+    struct heap_class *class = &heap->class[CLASS];
+    struct slab *slab = pagemap_record(mine[0]);
+    heap_drain(heap);
+    heap_flush(heap, CLASS, kept, EACH); /* the empty one that stays */
+    heap_flush(heap, CLASS, mine + 2, EACH - 2);
+    struct slab_claim claim;
+    unsigned before = slab->free;
+    assert_true(slab_claim_pages(slab, 0, 4096, &claim));
+    class->out += before - slab->free;
+    heap_file(class, slab);
+    heard_count = 0;
+    heap_flush(heap, CLASS, mine + 2, EACH - 2); /* a second time */
+    heap_flush(heap, CLASS, mine, 2);
+    assert_true(slab_is_empty(slab));
+    assert_ptr_equal(pagemap_record(mine[0]), slab);
+    remote_unclaim(&claim);
+    heap_collect_class(heap, CLASS);
+    assert_false(remote_is_on_its_way(slab));
+    heap_drain(heap);
+    assert_int_equal(pagemap_tag(mine[0]), PAGEMAP_NONE);
+    heap_retire(heap);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(heap_everything_goes_home, setup),
@@ -1210,6 +1248,7 @@ int main(void) {
         cmocka_unit_test_setup(heap_refuses_what_may_not_go_back, setup),
         cmocka_unit_test_setup(heap_idle_ones_keep_a_few_empty_slabs, setup),
         cmocka_unit_test_setup(heap_deletes_no_slab_that_is_on_its_way, setup),
+        cmocka_unit_test_setup(heap_deletes_no_slab_that_has_claims, setup),
         cmocka_unit_test_setup(heap_P5_heaps_are_used_again_and_never_lost, setup),
         cmocka_unit_test_setup(heap_P1_P2_random_program, setup),
         cmocka_unit_test_setup(heap_P3_P4_random_program_with_heaps_that_come_and_go, setup),

@@ -1077,6 +1077,31 @@ static void large_P2_what_is_at_hand_counts(void **state) {
     assert_int_equal(large_waiting_bytes(), 0);
 }
 
+/* Beside others that wait, too: together they are no more than what is configured. */
+static void large_P2_what_is_at_hand_counts_with_the_others(void **state) {
+    (void)state;
+    enum { HALVES = 2 * (CACHE / 4 / (int)MIB), WHOLES = CACHE / (int)MIB };
+    void *halves[HALVES], *wholes[WHOLES],
+        *large = new_dense_block(4 * CACHE); /* so that the peak is no bound */
+    for (unsigned i = 0; i < HALVES; i++)
+        halves[i] = new_dense_block(MIB / 2);
+    for (unsigned i = 0; i < HALVES; i++) /* measured once, so that the next free need not */
+        delete_block(halves[i]);
+    for (unsigned i = 0; i < HALVES; i++)
+        halves[i] = new_dense_block(MIB / 2);
+    for (unsigned i = 0; i < WHOLES; i++)
+        wholes[i] = new_dense_block(MIB);
+    delete_block(large);
+    for (unsigned i = 0; i < WHOLES; i++)
+        delete_block(wholes[i]);
+    assert_true(spare_resident_bytes() > CACHE / 2);
+    for (unsigned i = 0; i < HALVES; i++) {
+        delete_block(halves[i]);
+        assert_true(large_waiting_bytes() <= CACHE);
+    }
+    check_cache();
+}
+
 /* What was at hand waits with the others from the first look on: within the same places. */
 static void large_P2_at_hand_has_no_places_of_its_own(void **state) {
     (void)state;
@@ -1098,6 +1123,48 @@ static void large_P2_at_hand_has_no_places_of_its_own(void **state) {
     assert_int_equal(larges.recent.count, ARRAY_LENGTH(last));
     check_cache();
     assert_int_equal(larges.waiting, LARGE_WAITING_MOST);
+}
+
+/* Slack goes with what has rested only when it is as old. */
+static void large_slack_that_is_young_stays(void **state) {
+    (void)state;
+    delete_block(new_dense_block(MIB / 2));
+    large_purge_rested();
+    delete_block(new_dense_block(12 * MIB));
+    void *block = new_block(5 * MIB);
+    assert_int_equal(larges.slack, 7 * MIB);
+    large_purge_rested(); /* the half MiB goes */
+    assert_int_equal(larges.slack, 7 * MIB);
+    assert_int_equal(large_purge_rested(), 7 * MIB);
+    assert_int_equal(larges.slack, 0);
+    delete_block(block);
+}
+
+/* Of what waits only as much goes as has rested. */
+static void large_what_is_young_stays(void **state) {
+    (void)state;
+    void *young = new_dense_block(3 * MIB), *old = new_dense_block(2 * MIB);
+    delete_block(old);
+    large_purge_rested();
+    delete_block(young);
+    assert_int_equal(large_purge_rested(), 2 * MIB);
+    assert_int_equal(spare_resident_bytes(), 3 * MIB);
+    assert_int_equal(large_purge_rested(), 3 * MIB);
+}
+
+static void large_slack_outlives_a_shrink_that_is_refused(void **state) {
+    (void)state;
+    delete_block(new_dense_block(16 * MIB));
+    void *block = new_block(8 * MIB);
+    assert_int_equal(larges.slack, 8 * MIB);
+    kernel.unmap.refuse = ALWAYS;
+    assert_ptr_equal(large_resize(record_of(block), 6 * MIB), block);
+    kernel.unmap.refuse = 0;
+    assert_int_equal(larges.slack, 8 * MIB);
+    large_purge(0);
+    assert_int_equal(record_of(block)->extent, 8 * MIB);
+    assert_int_equal(larges.slack, 0);
+    delete_block(block);
 }
 
 /* When new blocks need the room, what is at hand goes, too. */
@@ -1456,7 +1523,11 @@ int main(void) {
         cmocka_unit_test_setup(large_keeps_nothing_near_the_soft_limit, setup),
         cmocka_unit_test_setup(large_freed_last_is_at_hand, setup),
         cmocka_unit_test_setup(large_P2_what_is_at_hand_counts, setup),
+        cmocka_unit_test_setup(large_P2_what_is_at_hand_counts_with_the_others, setup),
         cmocka_unit_test_setup(large_P2_at_hand_has_no_places_of_its_own, setup),
+        cmocka_unit_test_setup(large_slack_that_is_young_stays, setup),
+        cmocka_unit_test_setup(large_what_is_young_stays, setup),
+        cmocka_unit_test_setup(large_slack_outlives_a_shrink_that_is_refused, setup),
         cmocka_unit_test_setup(large_at_hand_makes_way, setup),
         cmocka_unit_test_setup(large_at_hand_rests, setup),
         cmocka_unit_test_setup(large_cold_block_gives_no_pages, setup),
