@@ -587,7 +587,50 @@ static void heap_packs_are_used_again(void **state) {
         records = round == 0 ? metadata_bytes() : records;
     }
     assert_int_equal(metadata_bytes(), records);
+    for (int round = 0; round < 200; round++) /* what a refill takes up is empty then, and a pack again */
+        run_of_frees(heap, 3, 900);
+    assert_int_equal(metadata_bytes(), records);
     heap_retire(heap);
+}
+
+/* What goes back to its slab counts: for visitors, who come again, and for the janitor, who may be woken. */
+static void heap_that_flushes_is_not_tidy(void **state) {
+    (void)state;
+    enum { CLASS = 20, BLOCKS = 40 };
+    struct heap *heap = heap_take();
+    for (unsigned i = 0; i < BLOCKS; i++)
+        take_block(heap, CLASS);
+    heap_drain(heap);
+    unsigned looks = 0;
+    for (size_t purged = 0; heap_tidy(heap, true, &purged) != HEAP_TIDY; looks++)
+        assert_true(looks < 10);
+    assert_true(heap_is_tidy(heap));
+    uint64_t flushed = heap->flushed;
+    heap_flush(heap, CLASS, &live[--live_count].block, 1);
+    assert_false(heap_is_tidy(heap));
+    assert_int_equal(heap->flushed, flushed + sizeclass_table[CLASS].size);
+    heap_flush(heap, CLASS, &live[--live_count].block, 1);
+    assert_int_equal(heap->flushed, flushed + 2 * sizeclass_table[CLASS].size);
+    give_all(heap);
+    heap_retire(heap);
+}
+
+/* A thread that ends collects all that others have freed, however much it is. */
+static void heap_that_goes_collects_everything(void **state) {
+    (void)state;
+    enum { SLABS_USED = 6, EACH = 4096 };
+    static void *blocks[SLABS_USED * EACH];
+    struct heap *heap = heap_take();
+    heap->class[0].units = sizeclass_table[0].units;
+    for (unsigned i = 0; i < SLABS_USED * EACH; i++)
+        blocks[i] = take_raw(heap, 0);
+    assert_true(SLABS_USED * EACH / 64 > HEAP_COLLECT_WORDS);
+    for (unsigned i = 0; i < SLABS_USED * EACH; i++)
+        assert_int_equal(remote_free(pagemap_record(blocks[i]), blocks[i]), SLAB_OK);
+    heap_retire(heap);
+    for (unsigned i = 0; i < SLABS_USED * EACH; i += EACH / 2)
+        assert_int_equal(pagemap_tag(blocks[i]), PAGEMAP_NONE);
+    walk();
 }
 
 static void heap_first_refill_is_prewarm_then_doubles(void **state) {
@@ -745,6 +788,10 @@ static void heap_adopts_slabs_of_idle_heaps(void **state) {
     assert_ptr_equal(slab->owner, &other->inbox);
     assert_int_equal(superslab_free_bytes(), free_bytes);
     walk();
+    while (live_count < slab->blocks) { /* those that were never carved, too */
+        take_block(other, 10);
+        assert_ptr_equal(pagemap_record(live[live_count - 1].block), slab);
+    }
     give_all(other);
     heap_retire(other);
     heap_drain_idle();
@@ -1236,6 +1283,8 @@ int main(void) {
         cmocka_unit_test_setup(heap_packs_that_rest_are_given_up, setup),
         cmocka_unit_test_setup(heap_with_packs_is_not_tidy, setup),
         cmocka_unit_test_setup(heap_packs_are_used_again, setup),
+        cmocka_unit_test_setup(heap_that_flushes_is_not_tidy, setup),
+        cmocka_unit_test_setup(heap_that_goes_collects_everything, setup),
         cmocka_unit_test_setup(heap_counts_the_pages_it_has_touched, setup),
         cmocka_unit_test_setup(heap_that_swings_around_an_edge_pays_nothing, setup),
         cmocka_unit_test_setup(heap_that_wanders_about_a_mean_settles_between_the_edges, setup),

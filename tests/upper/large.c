@@ -864,6 +864,10 @@ static void large_P3_what_cannot_be_unmapped_is_used_again(void **state) {
     assert_null(large_new(5 * MIB, PTRDIFF_MAX / 2 + 1, &zeroed));
     void *larger = new_block(6 * MIB);
     assert_ptr_not_equal(larger, block);
+    size_t alignment = ((uintptr_t)block & -(uintptr_t)block) * 2; /* which it does not have */
+    void *aligned = large_new(2 * MIB, alignment, &zeroed);
+    assert_int_equal((uintptr_t)aligned % alignment, 0);
+    delete_block(aligned);
     assert_ptr_equal(large_new(2 * MIB, 16, &zeroed), block);
     assert_null(larges.stuck);
     delete_block(block);

@@ -536,6 +536,53 @@ static void remote_P5_sends_without_the_owner_s_line(void **state) {
 }
 
 /* More words than a sender keeps open: those that are open go first, and each comes home once. */
+/* A class that was found is asked for until it is done, whatever comes meanwhile. */
+static void remote_classes_that_come_later_push_nobody_aside(void **state) {
+    (void)state;
+    static const unsigned classes[] = {40, 41, 42};
+    void *blocks[ARRAY_LENGTH(classes)][64];
+    struct slab *slabs[ARRAY_LENGTH(classes)];
+    for (unsigned i = 0; i < ARRAY_LENGTH(classes); i++)
+        slabs[i] = new_full_slab(classes[i], blocks[i]);
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(remote_free(slabs[i], blocks[i][0]), SLAB_OK);
+    assert_int_equal(remote_class(&inboxes[0]), classes[0]);
+    assert_int_equal(remote_free(slabs[2], blocks[2][0]), SLAB_OK);
+    for (unsigned i = 0; i < ARRAY_LENGTH(classes); i++) {
+        assert_int_equal(remote_class(&inboxes[0]), classes[i]);
+        remote_collect(remote_take(&inboxes[0], classes[i]));
+        remote_class_done(&inboxes[0], classes[i]);
+    }
+    assert_int_equal(remote_class(&inboxes[0]), SIZECLASS_COUNT);
+    for (unsigned i = 0; i < ARRAY_LENGTH(classes); i++)
+        put_back_others(slabs[i]);
+    assert_int_equal(arena.in_use, 0);
+}
+
+/* When all parcels are open they go, and what comes then finds places of its own. */
+static void remote_goes_on_after_all_parcels_were_sent(void **state) {
+    (void)state;
+    enum { SLABS = 3, WORDS = 64 };
+    static void *blocks[SLABS][4096];
+    struct slab *slabs[SLABS];
+    assert_true(SLABS * WORDS > PARCELS && (SLABS + 1) * WORDS <= OUTBOX_BLOCKS);
+    for (int i = 0; i < SLABS; i++)
+        slabs[i] = new_full_slab(0, blocks[i]);
+    for (unsigned word = 0; word < WORDS; word++)
+        for (int i = 0; i < SLABS; i++)
+            post(slabs[i], blocks[i][word * 64]);
+    for (unsigned word = 0; word < WORDS; word++)
+        post(slabs[0], blocks[0][word * 64 + 1]);
+    remote_send(&outbox);
+    assert_int_equal(collect(&inboxes[0]), SLABS);
+    check_no_report();
+    for (int i = 0; i < SLABS; i++) {
+        assert_int_equal(slabs[i]->free, i == 0 ? 2 * WORDS : WORDS);
+        put_back_others(slabs[i]);
+    }
+    assert_int_equal(arena.in_use, 0);
+}
+
 static void remote_sends_more_words_than_are_open(void **state) {
     (void)state;
     enum { SLABS = 5, EACH = OUTBOX_BLOCKS / SLABS };
@@ -668,7 +715,7 @@ static void remote_neighbours_cost_one_operation(void **state) {
     assert_int_equal(arena.in_use, 0);
 }
 
-/* A slab of the smallest blocks has more words than a sender keeps open: some share a place. */
+/* A slab of the smallest blocks has many words: some share a place in the sender's table. */
 static void remote_words_that_share_a_place_are_kept_apart(void **state) {
     (void)state;
     static void *blocks[4096];
@@ -787,6 +834,8 @@ int main(void) {
         cmocka_unit_test_setup(remote_reports_what_was_sent_before, setup),
         cmocka_unit_test_setup(remote_P5_sends_without_the_owner_s_line, setup),
         cmocka_unit_test_setup(remote_sends_more_words_than_are_open, setup),
+        cmocka_unit_test_setup(remote_classes_that_come_later_push_nobody_aside, setup),
+        cmocka_unit_test_setup(remote_goes_on_after_all_parcels_were_sent, setup),
         cmocka_unit_test_setup(remote_reports_what_is_inside_a_block, setup),
         cmocka_unit_test_setup(remote_reports_blocks_whose_slab_is_gone, setup),
         cmocka_unit_test_setup(remote_reports_blocks_where_a_large_one_is_now, setup),
