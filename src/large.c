@@ -393,11 +393,11 @@ static NOINLINE void large_let_wait(struct large *large) {
 
 /* A block that need not be measured comes to hand; it goes on counting as held, so nothing is too much. */
 static bool large_put_recent(struct large *large) {
-    size_t waiting = spare_resident_bytes(),
-           keep = limit_keep(larges.cache_limit, waiting + larges.recent.resident);
-    size_t most = keep / 2 < keep - waiting ? keep / 2 : keep - waiting;
-    if (UNLIKELY(large->due == 0 || large->roomy || waiting >= keep) ||
-        !spare_recent_put(&larges.recent, large, most))
+    size_t keep = limit_keep(larges.cache_limit, larges.recent.resident), most = keep / 2;
+    size_t waiting = spare_resident_bytes();
+    if (UNLIKELY(waiting > most))
+        most = keep > waiting ? keep - waiting : 0;
+    if (UNLIKELY(large->due == 0 || large->roomy) || !spare_recent_put(&larges.recent, large, most))
         return false;
     large->due--;
     larges.live -= large->bytes;
