@@ -937,16 +937,13 @@ void *large_resize(struct large *large, size_t size) {
 
 /* ---- all in all ---- */
 
-/* What has waited longest, while more than `keep` bytes wait; with 0 also what holds nothing. NULL: no more. */
-static struct large *large_give_up_waiting(size_t keep) {
-    return spare_resident_bytes() > keep || keep == 0 ? large_give_up_oldest() : NULL;
-}
-
-/* What large_purge gives up next, NULL when it is done. */
-static struct large *large_give_up(size_t keep) {
+/* What goes next: what has waited longest, while more than `keep` bytes wait (with 0 also what holds nothing), then, if `slack`,
+ * that of live blocks. NULL: no more. */
+static struct large *large_give_up(size_t keep, bool slack) {
     favour_take(&larges.lock);
-    struct large *large = large_give_up_waiting(keep);
-    if (!large && spare_resident_bytes() <= keep)
+    bool oldest = spare_resident_bytes() > keep || keep == 0;
+    struct large *large = oldest ? large_give_up_oldest() : NULL;
+    if (!large && slack && spare_resident_bytes() <= keep)
         large = large_give_up_slack();
     favour_release(&larges.lock);
     return large;
@@ -978,7 +975,7 @@ size_t large_purge(size_t keep) {
     bool runs = false;
     large_have_record();
     large_gather_now();
-    for (struct large *large; (large = large_give_up(keep)) != NULL;) {
+    for (struct large *large; (large = large_give_up(keep, true)) != NULL;) {
         runs |= large->home != NULL;
         purged += large_release(large);
     }
@@ -1005,21 +1002,13 @@ static size_t large_purge_rested_slack(void) {
     return purged;
 }
 
-/* The same of what only waits. */
-static struct large *large_give_up_rested(size_t keep) {
-    favour_take(&larges.lock);
-    struct large *large = large_give_up_waiting(keep);
-    favour_release(&larges.lock);
-    return large;
-}
-
 size_t large_purge_rested(void) {
     size_t purged = large_purge_rested_slack();
     large_gather_now();
     favour_take(&larges.lock);
     size_t rested = spare_rested_bytes(), keep = spare_resident_bytes() - rested;
     favour_release(&larges.lock);
-    for (struct large *large; rested > 0 && (large = large_give_up_rested(keep)) != NULL;)
+    for (struct large *large; rested > 0 && (large = large_give_up(keep, false)) != NULL;)
         purged += large_release(large);
     return purged;
 }

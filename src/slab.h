@@ -47,8 +47,8 @@ struct slab {
     /* A visitor's (see heap): how it found the slab last. */
     uint16_t seen_changes, purged_changes, purged_free;
     bool untouched; /* the owner's: it was taken where nothing was in memory; there was no place in line 0 */
-    uint8_t
-        claims; /* runs of pages that are out of it: remote_unclaim counts down, release, pairs with remote_is_on_its_way */
+    /* Runs of pages that are out of it. Release when one is back (remote_unclaim): pairs with remote_is_on_its_way. */
+    uint8_t claims;
     uint64_t remote[SLAB_REMOTE_NEAR];
 
     ALIGNED(64) uint64_t bits[]; /* free words, then the other remote words */

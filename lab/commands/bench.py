@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -94,7 +93,7 @@ def _announce(chosen: list[Workload], allocators: list[Allocator], seconds: floa
     time = seconds or campaign.forecast_s(chosen, len(allocators), blocks)
     words = f"{len(chosen)} workloads on {', '.join(each.name for each in allocators)}: about {spoken_time(time)}"
     print(f"hakmem: {words}; Ctrl-C keeps what was measured", file=sys.stderr)
-    if not any(each.family not in ("hakmem", "glibc") for each in [*allocators, *peers.installed()]):
+    if all(each.family in ("hakmem", "glibc") for each in [*allocators, *peers.installed()]):
         print("hakmem: no peer but glibc is here: `hakmem peers` makes them", file=sys.stderr)
 
 
@@ -188,4 +187,4 @@ def _write_json(target: str, done: Campaign, skipped: list[Skipped], options: di
     if target == "-":
         print(text)
     else:
-        Path(target).write_text(text + "\n")
+        results.write(target, text + "\n")
