@@ -13,7 +13,7 @@
  * magazines by whole, as packs. Then come the heap's slabs, filed by fill. Refill takes from the fullest: sparse ones go home.
  *
  * P1  a magazine's sentinel is NULL, and all words from it to the top are blocks of its class
- * P2  a slab is in the bin of its fill, exactly if it has free bits
+ * P2  a slab is in the bin of its fill, exactly if it has free bits and is not lent
  * P3  only the heap's thread works on its magazines, and on its slabs only inside `visit`; for an idle heap whoever
  *     holds the heaps' lock stands in for the thread, and for a thread that sleeps a visitor does (heap_reach)
  * P4  a heap that nobody uses has no block in a magazine, a spare or a pack; but one that is `inherited` may
@@ -66,9 +66,11 @@ struct heap {
     struct visit visit;               /* taken by whoever works on the slabs: the thread, or a visitor */
     struct slab *tidied;              /* the last one that a visitor looked at, and where it stood */
     uint8_t tidied_class, tidied_bin;
-    bool tidied_unsettled; /* something on its way through the bins was not at rest */
-    uint64_t work;         /* refills from slabs and flushes to them */
-    uint64_t tidy_since;   /* work when a visitor found nothing left to do */
+    bool tidied_unsettled;      /* something on its way through the bins was not at rest */
+    struct slab *tidied_partly; /* up to this block, when it was like this */
+    uint16_t tidied_from, tidied_changes, tidied_free;
+    uint64_t work;       /* refills from slabs and flushes to them */
+    uint64_t tidy_since; /* work when a visitor found nothing left to do */
     struct packs packs;
     bool shallow;      /* there was no memory for a deep magazine, nor for a slab since */
     uint8_t unpacking; /* the class whose packs are given up first */
@@ -211,7 +213,7 @@ static inline void heap_count_work(struct heap *heap) {
 
 /* ---- between the parts of the room; only inside `visit` ---- */
 
-enum { HEAP_NO_BIN = 0xff };
+enum { HEAP_NO_BIN = 0xff, HEAP_LENT = 0xfe };
 
 void heap_file_anew(struct heap_class *class, struct slab *slab);
 void heap_unlink(struct heap_class *class, struct slab *slab);
@@ -224,6 +226,10 @@ static ALWAYS_INLINE void heap_file(struct heap_class *class, struct slab *slab)
 
 /* Deletes a slab of which nothing is in use. */
 void heap_let_go(struct heap_class *class, struct slab *slab);
+
+/* A visitor takes a slab with free blocks, until remote_return. Nobody is given a block of it meanwhile; blocks may come back, and
+ * one that is freed a second time is noticed. */
+void heap_lend(struct heap_class *class, struct slab *slab);
 
 void heap_settle_empty(struct heap_class *class, struct slab *slab);
 

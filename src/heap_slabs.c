@@ -7,6 +7,7 @@ static unsigned heap_bin_of(unsigned free, unsigned blocks) {
 }
 
 void heap_unlink(struct heap_class *class, struct slab *slab) {
+    ASSERT(P2, slab->bin != HEAP_LENT);
     if (slab->bin == HEAP_NO_BIN)
         return;
     if (slab->next)
@@ -43,7 +44,26 @@ void heap_let_go(struct heap_class *class, struct slab *slab) {
     slab_delete(slab);
 }
 
+void heap_lend(struct heap_class *class, struct slab *slab) {
+    heap_unlink(class, slab);
+    if (class->carving == slab)
+        class->carving = NULL;
+    if (class->empty == slab)
+        class->empty = NULL;
+    slab_set_bin(slab, HEAP_LENT, 0, slab->blocks);             /* the right one, whatever comes back to it */
+    __atomic_store_n(&slab->lent, SLAB_LENT, __ATOMIC_RELAXED); /* inside `visit` */
+}
+
+/* A slab that was lent is back. */
+static void heap_take_in(struct heap_class *class, struct slab *slab) {
+    slab_set_bin(slab, HEAP_NO_BIN, 0, 0);
+    if (!class->carving)
+        class->carving = slab;
+}
+
 NOINLINE void heap_settle_empty(struct heap_class *class, struct slab *slab) {
+    if (slab->bin == HEAP_LENT)
+        return;
     bool another = class->empty && class->empty != slab;
     if (another && !remote_is_on_its_way(slab)) {
         heap_let_go(class, slab);
@@ -64,6 +84,8 @@ unsigned heap_collect_one(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
     unsigned before = slab->free, words = remote_collect(slab);
     mine->out -= slab->free - before;
+    if (slab->bin == HEAP_LENT && !remote_is_lent(slab))
+        heap_take_in(mine, slab);
     heap_settle(mine, slab);
     return words;
 }

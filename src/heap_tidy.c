@@ -4,17 +4,17 @@
 #include "os.h"
 
 enum {
-    TIDY_SLABS = 256,          /* slabs looked at in one visit */
-    TIDY_CLAIMS = SLAB_CLAIMS, /* runs of pages given home after one visit */
-    TIDY_COLLECT = 2           /* times the inbox is asked in one visit */
+    TIDY_SLABS = 256, /* slabs looked at in one visit */
+    TIDY_PAGES = 64,  /* runs of pages given home after one visit */
+    TIDY_COLLECT = 2  /* times the inbox is asked in one visit */
 };
 
 struct tidying {
     struct heap *heap;
     bool now;
     size_t page;
-    unsigned looked, claims;
-    struct slab_claim claim[TIDY_CLAIMS];
+    unsigned looked, found;
+    struct slab_pages pages[TIDY_PAGES]; /* those of one slab lie together */
 };
 
 /* True when the slab is as it was at the last visit, and something in it is not home yet. Notes how it is. */
@@ -27,21 +27,37 @@ static bool tidy_wants(struct tidying *tidying, struct slab *slab) {
     return (rests || tidying->now) && !done;
 }
 
-/* Claims all whole free pages of the slab; false when there is no place for more claims. */
-static bool tidy_claim(struct tidying *tidying, struct slab *slab) {
-    unsigned from = 0, free = slab->free;
-    while (tidying->claims < TIDY_CLAIMS && limit_budget_left()) {
-        struct slab_claim *claim = &tidying->claim[tidying->claims];
-        if (!slab_claim_pages(slab, from, tidying->page, claim)) {
+/* Takes the slab along if it has whole free pages, from block `from` on. False: not all of them, there is no place for more; then
+ * a later visit goes on with it. */
+static bool tidy_take(struct tidying *tidying, struct slab *slab, unsigned from) {
+    struct heap *heap = tidying->heap;
+    while (tidying->found < TIDY_PAGES && limit_budget_left()) {
+        if (!slab_find_pages(slab, &from, tidying->page, &tidying->pages[tidying->found])) {
             slab->purged_changes = slab->changes;
-            slab->purged_free = (uint16_t)free; /* what it will be when the claims are back */
+            slab->purged_free = slab->free;
             return true;
         }
-        from = claim->first + claim->count;
-        tidying->claims++;
+        if (slab->bin != HEAP_LENT)
+            heap_lend(&heap->class[slab->class], slab);
+        tidying->found++;
         limit_may_purge(); /* a piece of advice each: with the budget's last one this visit ends */
     }
+    heap->tidied_partly = slab;
+    heap->tidied_changes = slab->changes;
+    heap->tidied_free = slab->free;
+    heap->tidied_from = (uint16_t)from;
     return false;
+}
+
+/* What the last visits left of a slab: with a small budget none would ever get beyond its first pages. False: this visit has done
+ * its part. */
+static bool tidy_go_on(struct tidying *tidying) {
+    struct heap *heap = tidying->heap;
+    struct slab *slab = heap->tidied_partly;
+    heap->tidied_partly = NULL;
+    bool here = slab && slab->owner == &heap->inbox && slab->bin < HEAP_BINS;
+    bool rests = here && slab->changes == heap->tidied_changes && slab->free == heap->tidied_free;
+    return !rests || tidy_take(tidying, slab, heap->tidied_from);
 }
 
 /* Goes through a bin from where the last visit stopped. False: this visit has done its part. */
@@ -65,13 +81,8 @@ static bool tidy_bin(struct tidying *tidying, unsigned class, unsigned bin) {
             heap_let_go(mine, slab);
             continue;
         }
-        unsigned before = slab->free;
-        bool all = tidy_claim(tidying, slab);
-        mine->out += before - slab->free;
-        if (mine->empty == slab)
-            mine->empty = NULL;
-        heap_file(mine, slab);
-        if (!all || slab->bin != bin) /* go on with it, or with what stood behind it */
+        bool all = tidy_take(tidying, slab, 0);
+        if (slab->bin != bin) /* go on with what stood behind it */
             heap->tidied = previous;
         if (!all)
             return false;
@@ -117,20 +128,21 @@ enum heap_tidied heap_tidy(struct heap *heap, bool now, size_t *purged) {
     unsigned times = 0;
     while (times < TIDY_COLLECT && heap_collect(heap))
         times++;
-    bool through = heap_unpack_rested(heap, now) && times < TIDY_COLLECT && tidy_slabs(&tidying);
-    /* The claims come back through the inbox; packs may rest until the next look. */
-    heap->tidied_unsettled |= tidying.claims > 0 || heap->packs.count > 0;
+    bool through =
+        heap_unpack_rested(heap, now) && times < TIDY_COLLECT && tidy_go_on(&tidying) && tidy_slabs(&tidying);
+    /* What was lent comes back through the inbox; packs may rest until the next look. */
+    heap->tidied_unsettled |= tidying.found > 0 || heap->packs.count > 0;
     if (through) {
         result = heap->tidied_unsettled ? HEAP_UNSETTLED : HEAP_TIDY;
         heap->tidied_unsettled = false;
     }
     heap->tidy_since = result == HEAP_TIDY ? heap->work : UINT64_MAX;
     tidy_leave(heap);
-    for (unsigned i = 0; i < tidying.claims; i++) {
-        size_t bytes;
-        unsigned char *pages = slab_claimed_pages(&tidying.claim[i], tidying.page, &bytes);
-        *purged += superslab_decommit(pages, bytes) ? bytes : 0;
-        remote_unclaim(&tidying.claim[i]);
+    for (unsigned i = 0; i < tidying.found; i++) {
+        const struct slab_pages *pages = &tidying.pages[i];
+        *purged += superslab_decommit(pages->start, pages->bytes) ? pages->bytes : 0;
+        if (i + 1 == tidying.found || pages[1].slab != pages->slab)
+            remote_return(pages->slab);
     }
     return result;
 }

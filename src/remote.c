@@ -50,10 +50,18 @@ static void remote_report_refused(const struct slab *slab, unsigned word, uint64
     misuse_report(MISUSE_DOUBLE_FREE, slab->start + number * sizeclass_table[slab->class].size);
 }
 
-void remote_unclaim(const struct slab_claim *claim) {
-    for (unsigned word = claim->first / 64; word <= (claim->first + claim->count - 1) / 64; word++)
-        remote_set_bits(claim->slab, claim->slab->class, word, slab_claimed_bits(claim, word));
-    __atomic_fetch_sub(&claim->slab->claims, 1, __ATOMIC_RELEASE); /* last: pairs with remote_is_on_its_way */
+void remote_return(struct slab *slab) {
+    /* Release, as all here: what was done with its pages comes before anybody has blocks of them; pairs with remote_is_lent. Said
+     * before the slab is delivered: the owner looks when it collects, and not again. */
+    __atomic_store_n(&slab->lent, SLAB_RETURNED, __ATOMIC_RELEASE);
+    if (__atomic_fetch_or(&slab->remote_summary, 1, __ATOMIC_ACQ_REL) == 0) /* with no bits behind it */
+        remote_deliver(slab);
+    /* Last: from here on the slab may be deleted; pairs with remote_is_on_its_way. */
+    __atomic_store_n(&slab->lent, SLAB_HELD, __ATOMIC_RELEASE);
+}
+
+bool remote_is_lent(const struct slab *slab) {
+    return __atomic_load_n(&slab->lent, __ATOMIC_ACQUIRE) == SLAB_LENT; /* pairs with remote_return */
 }
 
 /* ---- what is sent together ---- */
@@ -254,7 +262,7 @@ unsigned remote_collect(struct slab *slab) {
 }
 
 bool remote_is_on_its_way(const struct slab *slab) {
-    return __atomic_load_n(&slab->claims, __ATOMIC_ACQUIRE) != 0 ||
+    return __atomic_load_n(&slab->lent, __ATOMIC_ACQUIRE) != SLAB_HELD ||
            __atomic_load_n(&slab->remote_summary, __ATOMIC_ACQUIRE) != 0;
 }
 

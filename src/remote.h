@@ -61,8 +61,11 @@ void remote_send(struct outbox *outbox);
 /* Frees one block of somebody else's slab at once. Any thread. Misuse is told and changes nothing. */
 enum slab_verdict remote_free(struct slab *slab, const void *block);
 
-/* Puts back a claim (see slab) as if its blocks had been freed from elsewhere. Any thread. */
-void remote_unclaim(const struct slab_claim *claim);
+/* Returns a slab that a visitor was lent: through the inbox, as if something of it had been freed from elsewhere. */
+void remote_return(struct slab *slab);
+
+/* True while a visitor has the slab. Its owner only, for a slab from its inbox. */
+bool remote_is_lent(const struct slab *slab);
 
 /* Hands the slab to the inbox of its owner (again). */
 void remote_deliver(struct slab *slab);
@@ -92,7 +95,7 @@ unsigned remote_collect(struct slab *slab);
  * block, for verified calls. */
 bool remote_is_freed(const struct slab *slab, uint32_t number);
 
-/* True while the slab is in an inbox, or on its way to one: it must not be deleted. A correct program has all
+/* True while the slab is lent, in an inbox, or on its way to one: it must not be deleted. A correct program has all
  * blocks of an empty slab collected; one that frees a block twice may not. */
 bool remote_is_on_its_way(const struct slab *slab);
 

@@ -69,7 +69,7 @@ struct slab *slab_new(unsigned class, unsigned units, struct inbox *owner, uint3
     slab->blocks = (uint16_t)(((size_t)units << UNIT_SHIFT) / geometry->size);
     slab->words = geometry->words;
     slab->free = slab->carved = 0;
-    slab->claims = 0;
+    slab->lent = SLAB_HELD;
     for (unsigned word = 0; word < geometry->words; word++)
         slab->bits[word] = *slab_remote_word(slab, class, word) = 0;
     __atomic_store_n(&slab->remote_summary, 0, __ATOMIC_RELAXED);
@@ -211,41 +211,17 @@ static unsigned slab_next(const struct slab *slab, unsigned from, bool set) {
     return slab->blocks;
 }
 
-unsigned char *slab_claimed_pages(const struct slab_claim *claim, size_t page, size_t *bytes) {
-    size_t size = sizeclass_table[claim->slab->class].size;
-    size_t from = align_up(claim->first * size, page),
-           to = align_down((claim->first + claim->count) * size, page);
-    *bytes = to > from ? to - from : 0;
-    return claim->slab->start + from;
-}
-
-uint64_t slab_claimed_bits(const struct slab_claim *claim, unsigned word) {
-    unsigned first = claim->first > word * 64 ? claim->first - word * 64 : 0,
-             end = claim->first + claim->count;
-    uint64_t below = end >= (word + 1) * 64 ? ~0ULL : end > word * 64 ? (1ULL << (end - word * 64)) - 1 : 0;
-    return first < 64 ? below & ~0ULL << first : 0;
-}
-
-bool slab_claim_pages(struct slab *slab, unsigned from, size_t page, struct slab_claim *claim) {
-    size_t bytes = 0;
-    claim->slab = slab;
-    for (; bytes == 0; from = claim->first + claim->count) {
-        claim->first = slab_next(slab, from, true);
-        if (claim->first >= slab->blocks)
-            return false;
-        claim->count = slab_next(slab, claim->first, false) - claim->first;
-        slab_claimed_pages(claim, page, &bytes);
+bool slab_find_pages(struct slab *slab, unsigned *from, size_t page, struct slab_pages *pages) {
+    size_t size = sizeclass_table[slab->class].size;
+    for (unsigned first; (first = slab_next(slab, *from, true)) < slab->blocks;) {
+        *from = slab_next(slab, first, false);
+        size_t start = align_up(first * size, page), end = align_down(*from * size, page);
+        if (start < end) {
+            *pages = (struct slab_pages){slab, slab->start + start, end - start};
+            return true;
+        }
     }
-    for (unsigned word = claim->first / 64; word <= (claim->first + claim->count - 1) / 64; word++) {
-        uint64_t bits = slab->bits[word] & ~slab_claimed_bits(claim, word);
-        __atomic_store_n(&slab->bits[word], bits, __ATOMIC_RELAXED); /* read by remote's check for misuse */
-        if (bits == 0)
-            slab->summary &= ~(1ULL << word);
-    }
-    slab->free = (uint16_t)(slab->free - claim->count);
-    ASSERT(P1, slab->claims < SLAB_CLAIMS);
-    __atomic_fetch_add(&slab->claims, 1, __ATOMIC_RELAXED); /* read by this thread, or inside `visit` */
-    return true;
+    return false;
 }
 
 void slab_lock(bool take) {

@@ -47,8 +47,7 @@ struct slab {
     /* A visitor's (see heap): how it found the slab last. */
     uint16_t seen_changes, purged_changes, purged_free;
     bool untouched; /* the owner's: it was taken where nothing was in memory; there was no place in line 0 */
-    /* Runs of pages that are out of it. Release when one is back (remote_unclaim): pairs with remote_is_on_its_way. */
-    uint8_t claims;
+    uint8_t lent;   /* enum slab_lent */
     uint64_t remote[SLAB_REMOTE_NEAR];
 
     ALIGNED(64) uint64_t bits[]; /* free words, then the other remote words */
@@ -68,7 +67,8 @@ static inline uint64_t *slab_remote_word(struct slab *slab, unsigned class, unsi
     return &slab->bits[slab_lines(sizeclass_table[class].words) * 8 + word - SLAB_REMOTE_NEAR];
 }
 
-enum { SLAB_CLAIMS = 64 }; /* at once, at most */
+/* With its heap; with a visitor, who gives pages of it home; as good as back (see remote_return). */
+enum slab_lent { SLAB_HELD, SLAB_LENT, SLAB_RETURNED };
 
 enum slab_verdict { SLAB_OK, SLAB_DOUBLE_FREE, SLAB_INSIDE };
 
@@ -91,21 +91,16 @@ unsigned slab_pop(struct slab *slab, void **end, unsigned count, bool fresh);
 enum { SLAB_APART = 128, SLAB_FIRST = 56 };
 unsigned slab_pop_apart(struct slab *slab, void **end, unsigned count);
 
-/* A run of free blocks that covers whole pages, taken out of its slab. */
-struct slab_claim {
+/* Whole pages of which no block is in use. */
+struct slab_pages {
     struct slab *slab;
-    unsigned first, count; /* blocks */
+    unsigned char *start;
+    size_t bytes;
 };
 
-/* Takes the next run of free blocks from block `from` on that covers at least one whole page of `page` bytes. False:
- * there is none. */
-bool slab_claim_pages(struct slab *slab, unsigned from, size_t page, struct slab_claim *claim);
-
-/* The whole pages of a claim: their start; *bytes how many bytes. */
-unsigned char *slab_claimed_pages(const struct slab_claim *claim, size_t page, size_t *bytes);
-
-/* The bits of a claim in word `word`. */
-uint64_t slab_claimed_bits(const struct slab_claim *claim, unsigned word);
+/* The next such pages, of `page` bytes each, among the blocks from *from on; then *from is the block behind them. Looks at every
+ * word once at most. False: there are none. */
+bool slab_find_pages(struct slab *slab, unsigned *from, size_t page, struct slab_pages *pages);
 
 /* Puts one block back, or says why not. */
 enum slab_verdict slab_push(struct slab *slab, const void *block);

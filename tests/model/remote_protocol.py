@@ -11,9 +11,11 @@ a few small programs over that protocol, the explorer visits every reachable sta
     R4  a slab is linked into at most one inbox, once, and its link is written only while it is in none
     R5  a slab is adopted by one heap only
     R6  no deadlock: some program can go on until all have ended
-    R7  no delivery is empty: a slab in an inbox has a summary, and each word that it names has bits
+    R7  no delivery is empty: a slab in an inbox has a summary, and each word that it names has bits; but that of a slab
+        that is back from a visitor
     R8  once all blocks of a slab are home it may be deleted: nobody touches its record any more
     R9  an outbox belongs to one thread at a time, and each block in it is sent once
+    R10 a slab that was lent to a visitor is back in the lists of a heap at quiescence, unless it was deleted
 
 Then the proof that the explorer would notice: each mutation takes one thing out of the protocol (an exchange becomes a
 load and a store, the forward step is dropped, ...) and must be found to break a property in some scenario. The exit
@@ -28,6 +30,7 @@ import argparse
 import sys
 
 NONE = -1
+LENT = -2
 IDLE_LOCK = ("idle_lock",)
 
 
@@ -77,6 +80,11 @@ def settle(slab):
     return ("settle", slab)
 
 
+def brought(slab):
+    """Books as well: the next delivery of the slab may be empty."""
+    return ("brought", slab)
+
+
 def freeing(slab, word, bit):
     """Books as well: from here on the block must come home."""
     return ("freeing", slab, word, bit)
@@ -95,18 +103,22 @@ class Protocol:
 
     Memory: word[slab, word] and summary[slab] (the remote bits), owner[slab] (a heap, whose inbox is meant),
     next[slab] (the link), inbox[heap] (a slab), waiting[heap] (a mark: it was empty and is no longer), taken[heap] (what came out of the inbox and was not collected yet),
-    idle[heap] (a flag), filed[slab] (the heap whose lists hold it), outbox[heap] (blocks that its thread has freed and
-    not sent). All slabs are of one class: an inbox has a list for each, and no two lists have anything in common.
+    idle[heap] (a flag), filed[slab] (the heap whose lists hold it; LENT: a visitor has taken it out of them), lent[slab] (held,
+    lent, or returned), outbox[heap] (blocks that its thread has freed and not sent). All slabs are of one class: an inbox has a list for each, and no two lists have anything in common.
     """
 
     name = "the protocol"
+    held, lent, returned = range(3)
+
+    def __init__(self, lends=True):
+        self.lends = lends  # where no slab is ever lent, nobody need ask: a seventh of the states
 
     def free(self, heap, slab, word, bit):
         """The thread of `heap` frees a block: its own goes to the slab, another's is held back in the outbox."""
         yield freeing(slab, word, bit)
         if (yield load(("owner", slab))) == heap:
             yield collect(slab, word, bit, heap)
-            yield settle(slab)
+            yield from self.settle(slab)
         else:
             outbox = yield load(("outbox", heap))
             yield store(("outbox", heap), outbox + ((slab, word, bit),))
@@ -176,7 +188,24 @@ class Protocol:
             if summary >> word & 1:
                 bits = yield exchange(("word", slab, word), 0)
                 yield collect(slab, word, bits, heap)
-        yield settle(slab)
+        if self.lends and (yield load(("filed", slab))) == LENT and (yield load(("lent", slab))) != self.lent:
+            yield store(("filed", slab), heap)
+        yield from self.settle(slab)
+
+    def settle(self, slab):
+        """Deletes the slab if all of it is home, nobody has it, and it is not on its way."""
+        if self.lends and (yield load(("filed", slab))) == LENT:
+            return
+        if not self.lends or ((yield load(("lent", slab))) == self.held and not (yield load(("summary", slab)))):
+            yield settle(slab)
+
+    def give_back(self, slab):
+        """The visitor to whom the slab was lent gives it back."""
+        yield store(("lent", slab), self.returned)
+        yield brought(slab)
+        if not (yield fetch_or(("summary", slab), 1)):
+            yield from self.deliver(slab)
+        yield store(("lent", slab), self.held)
 
     def retire(self, heap):
         """The thread of `heap` ends."""
@@ -231,7 +260,7 @@ class SummaryLast(Protocol):
                 bits = yield exchange(("word", slab, word), 0)
                 yield collect(slab, word, bits, heap)
         yield store(("summary", slab), 0)
-        yield settle(slab)
+        yield from self.settle(slab)
 
 
 class PlainWord(Protocol):
@@ -244,7 +273,7 @@ class PlainWord(Protocol):
                 bits = yield load(("word", slab, word))
                 yield store(("word", slab, word), 0)
                 yield collect(slab, word, bits, heap)
-        yield settle(slab)
+        yield from self.settle(slab)
 
 
 class PlainSummary(Protocol):
@@ -257,7 +286,7 @@ class PlainSummary(Protocol):
             if summary >> word & 1:
                 bits = yield exchange(("word", slab, word), 0)
                 yield collect(slab, word, bits, heap)
-        yield settle(slab)
+        yield from self.settle(slab)
 
 
 class AllWords(Protocol):
@@ -268,7 +297,7 @@ class AllWords(Protocol):
         for word in range(2):
             bits = yield exchange(("word", slab, word), 0)
             yield collect(slab, word, bits, heap)
-        yield settle(slab)
+        yield from self.settle(slab)
 
 
 class SummaryFirst(Protocol):
@@ -548,6 +577,49 @@ class OwnTwice(Protocol):
         yield from super().send(heap)
 
 
+class SaidLate(Protocol):
+    name = "a slab is delivered before it is said to be back"
+
+    def give_back(self, slab):
+        yield brought(slab)
+        if not (yield fetch_or(("summary", slab), 1)):
+            yield from self.deliver(slab)
+        yield store(("lent", slab), self.held)
+
+
+class HeldAtOnce(Protocol):
+    name = "a slab is said to be held before it is delivered"
+
+    def give_back(self, slab):
+        yield store(("lent", slab), self.held)
+        yield brought(slab)
+        if not (yield fetch_or(("summary", slab), 1)):
+            yield from self.deliver(slab)
+
+
+class ReturnUndelivered(Protocol):
+    name = "a slab that is back is not delivered"
+
+    def give_back(self, slab):
+        yield store(("lent", slab), self.held)
+
+
+class DeletedOnItsWay(Protocol):
+    name = "a slab is deleted that is on its way"
+
+    def settle(self, slab):
+        if (yield load(("filed", slab))) != LENT:
+            yield settle(slab)
+
+
+class DeletedWhileLent(Protocol):
+    name = "a slab is deleted that is lent"
+
+    def settle(self, slab):
+        if not (yield load(("summary", slab))):
+            yield settle(slab)
+
+
 MUTATIONS = (
     SummaryLast,
     PlainWord,
@@ -578,18 +650,24 @@ MUTATIONS = (
     EndsUnsent,
     AdoptionKeepsThem,
     OwnTwice,
+    SaidLate,
+    HeldAtOnce,
+    ReturnUndelivered,
+    DeletedOnItsWay,
+    DeletedWhileLent,
 )
 
 
 class Scenario:
-    """Initial owners (one a slab), idle heaps, and programs: lists of calls of protocol functions."""
+    """Initial owners (one a slab), idle heaps, lent slabs, and programs: lists of calls of protocol functions."""
 
-    def __init__(self, name, heaps, owners, programs, idle=(), words=2):
+    def __init__(self, name, heaps, owners, programs, idle=(), lent=(), words=2):
         self.name = name
         self.heaps = heaps
         self.owners = owners
         self.programs = [tuple(program) for program in programs]
         self.idle = idle
+        self.lent = lent
         self.words = words
 
     def calls(self, calls, names):
@@ -621,7 +699,9 @@ class Scenario:
             cells["owner", slab] = owner
             cells["summary", slab] = 0
             cells["next", slab] = NONE
-            cells["filed", slab] = owner
+            cells["filed", slab] = LENT if slab in self.lent else owner
+            cells["lent", slab] = Protocol.lent if slab in self.lent else Protocol.held
+            cells["brought", slab] = 0
             cells["linked", slab] = 0
             cells["deleted", slab] = 0
             for word in range(self.words):
@@ -718,6 +798,28 @@ SCENARIOS = (
             [("remote_free", 0, 0, 1), ("remote_free", 0, 0, 2)],
             [("adopt", 0, 0, 1), ("drain", 1), ("retire", 1)],
             [("adopt", 0, 1, 2), ("drain", 2)],
+        ],
+    ),
+    Scenario(
+        "a lent slab is given back while others free blocks of it",
+        heaps=1,
+        owners=[0],
+        lent=[0],
+        programs=[
+            [("give_back", 0)],
+            [("remote_free", 0, 0, 1), ("remote_free", 0, 1, 1)],
+            [("drain", 0), ("free", 0, 0, 0, 2), ("drain", 0)],
+        ],
+    ),
+    Scenario(
+        "the owner of a lent slab ends, another heap wants the slab",
+        heaps=2,
+        owners=[0],
+        lent=[0],
+        programs=[
+            [("give_back", 0)],
+            [("free", 0, 0, 0, 1), ("drain", 0), ("retire", 0)],
+            [("adopt", 0, 0, 1), ("drain", 1)],
         ],
     ),
     Scenario(
@@ -833,8 +935,8 @@ SCENARIOS = (
     ),
 )
 
-BOOKS = ("collect", "adopted", "settle", "freeing")
-RECORD = ("word", "summary", "owner", "next")
+BOOKS = ("collect", "adopted", "settle", "freeing", "brought")
+RECORD = ("word", "summary", "owner", "next", "lent")
 LONGEST_CALL = 400
 DONE = ("done",)
 
@@ -887,6 +989,9 @@ class Explorer:
         if memory[self.place["filed", slab]] != idle:
             raise Broken(f"R5: heap {heap} adopts slab {slab}, which is no longer heap {idle}'s")
 
+    def book_brought(self, memory, slab):
+        memory[self.place["brought", slab]] = 1
+
     def book_freeing(self, memory, slab, word, bit):
         memory[self.place["freed", slab, word]] |= bit
 
@@ -895,8 +1000,10 @@ class Explorer:
         home = self.place["home", slab, word]
         if owner != heap:
             raise Broken(f"R3: heap {heap} collects from slab {slab} of heap {owner}")
-        if not bits:
+        empty = self.place["brought", slab]
+        if not bits and not memory[empty]:
             raise Broken(f"R7: word {word} of slab {slab} is empty")
+        memory[empty] = int(memory[empty] and bits != 0)
         if memory[home] & bits:
             raise Broken(f"R2: bits {memory[home] & bits:b} of slab {slab}, word {word} are collected twice")
         memory[home] |= bits
@@ -986,6 +1093,9 @@ class Explorer:
                     if operation is None:
                         break
                     position = (position[0], position[1] + (self.execute(memory, operation),))
+        for slab in self.scenario.lent:
+            if memory[self.place["filed", slab]] == LENT:
+                raise Broken(f"R10: slab {slab} is in no heap's lists")
         for slab, word in self.freed:
             lost = memory[self.place["freed", slab, word]] & ~memory[self.place["home", slab, word]]
             if lost:
@@ -1032,7 +1142,7 @@ def explore_all(protocol, scenarios):
     outcomes = []
     for scenario in scenarios:
         try:
-            outcomes.append((scenario, Explorer(protocol, scenario).explore(), None))
+            outcomes.append((scenario, Explorer(protocol(bool(scenario.lent)), scenario).explore(), None))
         except Broken as broken:
             outcomes.append((scenario, None, broken))
     return outcomes
@@ -1042,7 +1152,7 @@ def check_mutation(mutation, scenarios, verbose):
     """True when some scenario shows that the mutated protocol is wrong."""
     for scenario in scenarios:
         try:
-            Explorer(mutation(), scenario).explore()
+            Explorer(mutation(bool(scenario.lent)), scenario).explore()
         except Broken as broken:
             text = str(broken) if verbose else str(broken).split("\n", 1)[0]
             print(f"found: {mutation.name}: in '{scenario.name}': {text}")
@@ -1062,7 +1172,7 @@ def main():
         if not arguments.scenario or any(text in scenario.name for text in arguments.scenario)
     ]
     failures = 0
-    for scenario, states, broken in explore_all(Protocol(), scenarios):
+    for scenario, states, broken in explore_all(Protocol, scenarios):
         if broken:
             failures += 1
             print(f"BROKEN: {scenario.name}: {broken}")

@@ -1230,42 +1230,163 @@ static void heap_deletes_no_slab_that_is_on_its_way(void **state) {
     walk();
 }
 
-/* A block is freed a second time while the pages of the free ones around it go home: then the slab looks empty, but what is out of
- * it is to come back. */
-static void heap_deletes_no_slab_that_has_claims(void **state) {
+enum { LENT_CLASS = 39, LENT_EACH = 32 };
+
+/* Takes two slabs. Of the first nothing is in use; of the second, which is lent, the two blocks in live[]; freed[] were. */
+static struct slab *two_slabs_one_lent(struct heap *heap, void **freed) {
+    heap->class[LENT_CLASS].units = sizeclass_table[LENT_CLASS].units;
+    for (unsigned i = 0; i < 2 * LENT_EACH - 2; i++)
+        freed[i] = take_raw(heap, LENT_CLASS);
+    take_block(heap, LENT_CLASS);
+    take_block(heap, LENT_CLASS);
+    struct slab *slab = pagemap_record(live[1].block);
+    assert_ptr_equal(pagemap_record(freed[2 * LENT_EACH - 3]), slab);
+    heap_drain(heap);
+    heap_flush(heap, LENT_CLASS, freed, 2 * LENT_EACH - 2);
+    assert_int_equal(slab->free, LENT_EACH - 2);
+    heap_lend(&heap->class[LENT_CLASS], slab);
+    return slab;
+}
+
+/* A block is freed a second time while the pages of the free ones around it go home: that is noticed, and nobody is given a block
+ * of the slab, empty or not, until it is back. */
+static void heap_P2_a_lent_slab_gives_nothing_and_takes_all(void **state) {
     (void)state;
-    enum { CLASS = 39, EACH = 32 };
+    void *freed[2 * LENT_EACH - 2], **twice = freed + 2 * LENT_EACH - 6;
     struct heap *heap = heap_take();
-    heap->class[CLASS].units = sizeclass_table[CLASS].units;
-    for (unsigned i = 0; i < 2 * EACH; i++)
-        take_block(heap, CLASS);
-    void *kept[EACH], *mine[EACH];
-    for (unsigned i = 0; i < EACH; i++) {
-        kept[i] = live[i].block;
-        mine[i] = live[EACH + i].block;
-    }
-    live_count = 0;
-    struct heap_class *class = &heap->class[CLASS];
-    struct slab *slab = pagemap_record(mine[0]);
-    heap_drain(heap);
-    heap_flush(heap, CLASS, kept, EACH); /* the empty one that stays */
-    heap_flush(heap, CLASS, mine + 2, EACH - 2);
-    struct slab_claim claim;
-    unsigned before = slab->free;
-    assert_true(slab_claim_pages(slab, 0, 4096, &claim));
-    class->out += before - slab->free;
-    heap_file(class, slab);
+    struct heap_class *class = &heap->class[LENT_CLASS];
+    struct slab *slab = two_slabs_one_lent(heap, freed);
     heard_count = 0;
-    heap_flush(heap, CLASS, mine + 2, EACH - 2); /* a second time */
-    heap_flush(heap, CLASS, mine, 2);
-    assert_true(slab_is_empty(slab));
-    assert_ptr_equal(pagemap_record(mine[0]), slab);
-    remote_unclaim(&claim);
-    heap_collect_class(heap, CLASS);
-    assert_false(remote_is_on_its_way(slab));
+    heap_flush(heap, LENT_CLASS, twice, 4);
+    assert_int_equal(heard_count, 4);
+    for (unsigned i = 0; i < heard_count; i++)
+        assert_int_equal(heard[i].kind, MISUSE_DOUBLE_FREE);
+    assert_int_equal(remote_free(slab, *twice), SLAB_DOUBLE_FREE);
+    for (unsigned i = 0; i <= LENT_EACH; i++) {
+        take_block(heap, LENT_CLASS);
+        assert_ptr_not_equal(pagemap_record(live[live_count - 1].block), slab);
+    }
+    give_all(heap);
     heap_drain(heap);
-    assert_int_equal(pagemap_tag(mine[0]), PAGEMAP_NONE);
+    assert_true(slab_is_empty(slab));
+    assert_ptr_not_equal(class->empty, slab);
+    assert_ptr_equal(pagemap_record(*twice), slab);
+    remote_return(slab);
+    heap_drain(heap);
+    assert_int_equal(pagemap_tag(*twice), PAGEMAP_NONE);
+    assert_int_equal(class->out, 0);
     heap_retire(heap);
+    walk();
+}
+
+/* Also one that others freed blocks of meanwhile, so that it came into the inbox before it was back. */
+static void heap_files_a_slab_that_is_back(void **state) {
+    (void)state;
+    for (int freed_elsewhere = 0; freed_elsewhere < 2; freed_elsewhere++) {
+        void *freed[2 * LENT_EACH - 2];
+        struct heap *heap = heap_take();
+        struct slab *slab = two_slabs_one_lent(heap, freed);
+        if (freed_elsewhere)
+            assert_int_equal(remote_free(slab, live[--live_count].block), SLAB_OK);
+        heap_collect_class(heap, LENT_CLASS);
+        assert_int_equal(slab->bin, HEAP_LENT);
+        assert_int_equal(slab->free, LENT_EACH - 2 + freed_elsewhere);
+        remote_return(slab);
+        assert_true(remote_is_on_its_way(slab));
+        heap_collect_class(heap, LENT_CLASS);
+        assert_false(remote_is_on_its_way(slab));
+        assert_int_equal(slab->bin, bin_of(slab));
+        walk();
+        give_all(heap);
+        heap_retire(heap);
+    }
+}
+
+/* What was never carved of a slab is handed out when it is back, unless another one is carved from meanwhile. */
+static void heap_carves_on_from_a_slab_that_is_back(void **state) {
+    (void)state;
+    for (int another = 0; another < 2; another++) {
+        struct heap *heap = heap_take();
+        struct heap_class *class = &heap->class[LENT_CLASS];
+        take_block(heap, LENT_CLASS);
+        struct slab *slab = class->carving, *meanwhile = NULL;
+        assert_true(slab_fresh(slab) > 0);
+        heap_drain(heap);
+        heap_lend(class, slab);
+        assert_null(class->carving);
+        if (another) {
+            take_block(heap, LENT_CLASS);
+            meanwhile = class->carving;
+            assert_ptr_not_equal(meanwhile, slab);
+        }
+        remote_return(slab);
+        heap_collect_class(heap, LENT_CLASS);
+        assert_ptr_equal(class->carving, another ? meanwhile : slab);
+        walk();
+        give_all(heap);
+        heap_retire(heap);
+    }
+}
+
+enum { TIDIED = 256 };
+
+/* Those of live[] that are marked. */
+static unsigned marked(void) {
+    unsigned count = 0;
+    for (unsigned i = 0; i < TIDIED; i++)
+        count += *(char *)live[i].block;
+    return count;
+}
+
+/* Slabs with many runs of free pages, and a visitor with `budget` pieces of advice a second (0: as many as it takes). Meanwhile one
+ * more block is freed, here or elsewhere. Returns how many looks it took. */
+static unsigned tidy_within(unsigned budget, bool elsewhere) {
+    const unsigned class = sizeclass_of(4096);
+    struct heap *heap = heap_take();
+    heap_move_in(heap); /* looks after itself */
+    for (unsigned i = 0; i < TIDIED; i++) {
+        take_block(heap, class);
+        *(char *)live[i].block = 1;
+    }
+    heap_drain(heap);
+    for (unsigned i = 0; i < TIDIED; i += 2)
+        heap_flush(heap, class, &live[i].block, 1);
+    unsigned looks = 0, freed = TIDIED / 2,
+             early = TIDIED - 1; /* the first one in use of the slab that is tidied first */
+    while (pagemap_record(live[early - 2].block) == pagemap_record(live[TIDIED - 1].block))
+        early -= 2;
+    limit.budget = budget;
+    for (size_t purged = 0; heap_tidy(heap, false, &purged) != HEAP_TIDY; looks++) {
+        assert_true(looks < TIDIED);
+        atomic_store(&limit.spent, 0); /* a second later */
+        if (looks == 4) {              /* before the place that it has come to */
+            if (elsewhere)
+                assert_int_equal(remote_free(pagemap_record(live[early].block), live[early].block), SLAB_OK);
+            else
+                heap_flush(heap, class, &live[early].block, 1);
+            freed++;
+        }
+    }
+    limit.budget = 0;
+    assert_int_equal(marked(), TIDIED - freed);
+    for (unsigned i = 1; i < TIDIED; i += 2)
+        if (i != early || freed == TIDIED / 2)
+            heap_flush(heap, class, &live[i].block, 1);
+    heap_retire(heap_move_out());
+    for (unsigned i = 0; i < TIDIED; i++)
+        assert_int_equal(pagemap_tag(live[i].block), PAGEMAP_NONE);
+    live_count = 0;
+    return looks;
+}
+
+/* With one piece a second, too, it gets to the end: no visit begins with the first pages of a slab again, unless something has
+ * changed there. */
+static void heap_tidies_whatever_the_budget(void **state) {
+    (void)state;
+    for (int elsewhere = 0; elsewhere < 2; elsewhere++) {
+        assert_in_range(tidy_within(1, elsewhere), TIDIED / 2, TIDIED - 1);
+        assert_in_range(tidy_within(0, elsewhere), 3, 8);
+    }
 }
 
 int main(void) {
@@ -1297,7 +1418,10 @@ int main(void) {
         cmocka_unit_test_setup(heap_refuses_what_may_not_go_back, setup),
         cmocka_unit_test_setup(heap_idle_ones_keep_a_few_empty_slabs, setup),
         cmocka_unit_test_setup(heap_deletes_no_slab_that_is_on_its_way, setup),
-        cmocka_unit_test_setup(heap_deletes_no_slab_that_has_claims, setup),
+        cmocka_unit_test_setup(heap_P2_a_lent_slab_gives_nothing_and_takes_all, setup),
+        cmocka_unit_test_setup(heap_files_a_slab_that_is_back, setup),
+        cmocka_unit_test_setup(heap_carves_on_from_a_slab_that_is_back, setup),
+        cmocka_unit_test_setup(heap_tidies_whatever_the_budget, setup),
         cmocka_unit_test_setup(heap_P5_heaps_are_used_again_and_never_lost, setup),
         cmocka_unit_test_setup(heap_P1_P2_random_program, setup),
         cmocka_unit_test_setup(heap_P3_P4_random_program_with_heaps_that_come_and_go, setup),

@@ -201,6 +201,33 @@ static void remote_classes_are_marked(void **state) {
     assert_int_equal(arena.in_use, 0);
 }
 
+/* A slab that a visitor has is delivered like any other; when it is back it is delivered once more, even if nothing of it was
+ * freed, and may be deleted only when that was collected. */
+static void remote_P1_a_lent_slab_comes_back_through_the_inbox(void **state) {
+    (void)state;
+    for (unsigned frees = 0; frees < 3; frees++) {
+        void *blocks[64];
+        struct slab *slab = new_full_slab(40, blocks);
+        slab->lent = SLAB_LENT;
+        assert_true(remote_is_lent(slab) && remote_is_on_its_way(slab));
+        for (unsigned i = 0; i < frees; i++)
+            assert_int_equal(remote_free(slab, blocks[i]), SLAB_OK);
+        if (frees == 1)
+            assert_int_equal(collect(&inboxes[0]), 1); /* before it is back */
+        assert_true(remote_is_lent(slab) && remote_is_on_its_way(slab));
+        remote_return(slab);
+        assert_false(remote_is_lent(slab));
+        assert_true(remote_is_on_its_way(slab));
+        assert_int_equal(collect(&inboxes[0]), 1);
+        assert_false(remote_is_on_its_way(slab));
+        assert_int_equal(slab->free, frees);
+        for (unsigned i = frees; i < slab->blocks; i++)
+            assert_int_equal(slab_push(slab, blocks[i]), SLAB_OK);
+        assert_int_equal(reported[MISUSE_DOUBLE_FREE], 0);
+        delete_slab(slab);
+    }
+}
+
 static void remote_slab_is_handed_over_again_to_its_new_owner(void **state) {
     (void)state;
     void *blocks[64];
@@ -822,6 +849,7 @@ int main(void) {
         cmocka_unit_test_setup(remote_inbox_holds_many_slabs, setup),
         cmocka_unit_test_setup(remote_P1_slabs_wait_by_class, setup),
         cmocka_unit_test_setup(remote_classes_are_marked, setup),
+        cmocka_unit_test_setup(remote_P1_a_lent_slab_comes_back_through_the_inbox, setup),
         cmocka_unit_test_setup(remote_slab_is_handed_over_again_to_its_new_owner, setup),
         cmocka_unit_test_setup(remote_misuse_changes_nothing, setup),
         cmocka_unit_test_setup(remote_P2_P3_each_bit_is_collected_once, setup),

@@ -186,6 +186,45 @@ static void slab_is_dense_once_all_of_it_was_handed_out(void **state) {
     }
 }
 
+/* Against a map of bytes: all whole pages of free blocks, once each, in the order of their addresses, and no others. */
+static void slab_finds_all_free_pages(void **state) {
+    (void)state;
+    enum { PAGE = 4096, MOST = 64 * UNIT_SIZE / PAGE };
+    uint64_t seed = 7;
+    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
+        size_t size = sizeclass_table[class].size;
+        for (unsigned kept = 1; kept <= 64; kept *= 4) {
+            static void *blocks[4096];
+            static bool used[MOST];
+            struct slab *slab = new_slab(class);
+            unsigned have = pop_ascending(slab, blocks, slab->blocks - kept % 5, true);
+            for (size_t i = 0; i < MOST; i++)
+                used[i] = i >= slab->carved * size / PAGE;
+            for (unsigned i = 0; i < have; i++) {
+                if (random_below(&seed, have) >= kept)
+                    assert_int_equal(slab_push(slab, blocks[i]), SLAB_OK);
+                else
+                    for (size_t at = i * size / PAGE; at <= ((i + 1) * size - 1) / PAGE; at++)
+                        used[at] = true;
+            }
+            struct slab_pages pages;
+            size_t seen = 0;
+            for (unsigned from = 0; slab_find_pages(slab, &from, PAGE, &pages);) {
+                size_t start = (size_t)(pages.start - slab->start);
+                assert_ptr_equal(pages.slab, slab);
+                assert_int_equal(start % PAGE | pages.bytes % PAGE, 0);
+                for (; seen < start / PAGE; seen++)
+                    assert_true(used[seen]);
+                for (; seen < (start + pages.bytes) / PAGE; seen++)
+                    assert_false(used[seen]);
+            }
+            for (; seen < MOST; seen++)
+                assert_true(used[seen]);
+            put_back(slab);
+        }
+    }
+}
+
 static void slab_tags_follow_the_owner(void **state) {
     (void)state;
     struct slab *slab = new_slab(60);
@@ -505,6 +544,7 @@ int main(void) {
         cmocka_unit_test_setup(slab_P4_only_starts_of_blocks_change_a_bit, kernel_reset),
         cmocka_unit_test_setup(slab_carves_only_when_asked, kernel_reset),
         cmocka_unit_test_setup(slab_is_dense_once_all_of_it_was_handed_out, kernel_reset),
+        cmocka_unit_test_setup(slab_finds_all_free_pages, kernel_reset),
         cmocka_unit_test_setup(slab_tags_follow_the_owner, kernel_reset),
         cmocka_unit_test_setup(slab_records_are_used_again, kernel_reset),
         cmocka_unit_test_setup(slab_pops_every_run_of_neighbours, kernel_reset),
