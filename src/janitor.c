@@ -12,8 +12,10 @@
 
 enum janitor_state { JANITOR_NONE, JANITOR_STARTING, JANITOR_RUNS, JANITOR_REFUSED };
 
-enum { PATIENCE = 10 };         /* looks without a result */
-#define STACK_BYTES (256 * KIB) /* with room for the program's static thread-local storage */
+enum { PATIENCE = 10 }; /* looks without a result */
+/* Of the stack. libc takes the program's static thread-local storage out of it, and refuses what is too little. */
+#define STACK_LEAST (256 * KIB)
+#define STACK_MOST (64 * MIB)
 
 _Atomic bool janitor_awake;
 _Atomic size_t janitor_taken_most = JANITOR_NEVER;
@@ -27,11 +29,14 @@ struct text {
 };
 
 static struct {
-    _Atomic uint32_t state;  /* enum janitor_state; whoever takes it from NONE to STARTING starts it */
-    _Atomic uint32_t awake;  /* futex: the thread sleeps while it is 0 */
-    _Atomic uint64_t looked; /* ns: when a slow path did the janitor's work last */
-    uint64_t delay_ns;       /* this and the next are written once, before there are threads */
+    _Atomic uint32_t state;   /* enum janitor_state; whoever takes it from NONE to STARTING starts it */
+    _Atomic uint32_t awake;   /* futex: the thread sleeps while it is 0 */
+    _Atomic uint32_t threads; /* that have come and not gone */
+    _Atomic uint32_t gone;    /* futex: times that the last of them went */
+    _Atomic uint64_t looked;  /* ns: when a slow path did the janitor's work last */
+    uint64_t delay_ns;        /* this and the next are written once, before there are threads */
     bool allowed;
+    sigset_t mask;            /* of the thread that started it */
     struct text libc, linker; /* the linker's list is only safe to read while nobody can change it */
 } janitor;
 
@@ -81,12 +86,35 @@ static void janitor_await_growth(void) {
     atomic_store_explicit(&janitor_taken_most, taken + JANITOR_LEAST, memory_order_relaxed);
 }
 
+/* Seq_cst, as what it is compared with: who goes counts itself out first and then wakes, see janitor_thread_went. */
+static bool janitor_is_alone(void) {
+    return atomic_load_explicit(&janitor.threads, memory_order_seq_cst) == 0;
+}
+
+/* A process ends with the last of its threads (POSIX, pthread_exit), and must not wait for this one. False: somebody has come
+ * meanwhile, and may have counted on it. */
+static bool janitor_leaves(void) {
+    uint32_t none = JANITOR_NONE;
+    atomic_store_explicit(&janitor.state, JANITOR_NONE, memory_order_seq_cst); /* pairs with janitor_wake */
+    janitor_listen();
+    if (janitor_is_alone() ||
+        !atomic_compare_exchange_strong_explicit(&janitor.state, &none, JANITOR_RUNS, memory_order_seq_cst,
+                                                 memory_order_relaxed))
+        return true;
+    atomic_store_explicit(&janitor.awake, 1, memory_order_relaxed);
+    return false;
+}
+
 /* Looks until there is nothing left to do, or for a while nothing could be done: a heap that is at work all the time has
  * nothing at rest. */
 static void janitor_look_on(void) {
     struct purge_looked looked = {.later = true};
     for (unsigned fruitless = 0; looked.later && fruitless < PATIENCE; fruitless++) {
-        limit_rest(janitor.delay_ns);
+        uint32_t gone = atomic_load_explicit(&janitor.gone, memory_order_seq_cst);
+        if (!janitor_is_alone())
+            limit_rest(&janitor.gone, gone, janitor.delay_ns);
+        if (janitor_is_alone())
+            return;
         janitor_listen();
         looked = purge_look();
         if (limit_near())
@@ -98,52 +126,58 @@ static void janitor_look_on(void) {
 }
 
 static void *janitor_run(void *nothing) {
+    sigset_t mask = janitor.mask;
     prctl(PR_SET_NAME, "hakmem-janitor");
-    for (;;) {
-        while (atomic_load_explicit(&janitor.awake, memory_order_acquire) == 0) /* pairs with janitor_wake */
+    atomic_store_explicit(&janitor.state, JANITOR_RUNS, memory_order_seq_cst);
+    while (!janitor_is_alone() || !janitor_leaves()) {
+        while (atomic_load_explicit(&janitor.awake, memory_order_acquire) ==
+                   0 && /* pairs with janitor_wake */
+               !janitor_is_alone())
             os_wait(&janitor.awake, 0);
         janitor_look_on();
     }
+    pthread_sigmask(SIG_SETMASK, &mask, NULL); /* libc may run the program's exit handlers here */
     return nothing;
 }
 
 /* Signals are blocked from its first instruction on. A filter of system calls may kill a process for clone: with one,
  * none is started. */
 static bool janitor_start(void) {
-    int kept = errno;
-    sigset_t all, before;
+    int kept = errno, refused = EINVAL;
+    sigset_t all;
     pthread_attr_t attributes;
     pthread_t thread;
-    bool started = false;
     if (!os_is_filtered() && pthread_attr_init(&attributes) == 0) {
         sigfillset(&all);
         pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-        pthread_attr_setstacksize(&attributes, STACK_BYTES);
-        pthread_sigmask(SIG_SETMASK, &all, &before);
-        started = pthread_create(&thread, &attributes, janitor_run, NULL) == 0;
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        pthread_sigmask(SIG_SETMASK, &all, &janitor.mask);
+        for (size_t stack = STACK_LEAST; refused == EINVAL && stack <= STACK_MOST; stack *= 4) {
+            pthread_attr_setstacksize(&attributes, stack);
+            refused = pthread_create(&thread, &attributes, janitor_run, NULL);
+        }
+        pthread_sigmask(SIG_SETMASK, &janitor.mask, NULL);
         pthread_attr_destroy(&attributes);
     }
     errno = kept; /* P3 */
-    return started;
+    return refused == 0;
 }
 
 static COLD bool janitor_appear(const void *caller) {
     uint32_t none = JANITOR_NONE;
-    if (!janitor.allowed)
-        return false;
-    if (!janitor_may_start_from(caller))
+    if (!janitor.allowed || janitor_is_alone() || !janitor_may_start_from(caller))
         return false;
     if (!atomic_compare_exchange_strong_explicit(&janitor.state, &none, JANITOR_STARTING,
                                                  memory_order_relaxed, memory_order_relaxed))
         return false;
     bool started = janitor_start();
-    atomic_store_explicit(&janitor.state, started ? JANITOR_RUNS : JANITOR_REFUSED, memory_order_relaxed);
+    if (!started)
+        atomic_store_explicit(&janitor.state, JANITOR_REFUSED, memory_order_relaxed);
     return started;
 }
 
 static bool janitor_wake(const void *caller) {
-    if (atomic_load_explicit(&janitor.state, memory_order_relaxed) != JANITOR_RUNS && !janitor_appear(caller))
+    /* Seq_cst: who finds that it runs has come before it asks whether it is alone; pairs with janitor_leaves. */
+    if (atomic_load_explicit(&janitor.state, memory_order_seq_cst) != JANITOR_RUNS && !janitor_appear(caller))
         return false;
     atomic_store_explicit(&janitor_awake, true, memory_order_relaxed);
     /* Release: what was freed is seen by the thread's next look; pairs with janitor_listen and janitor_run. */
@@ -198,8 +232,23 @@ void janitor_configure(size_t delay_ms, bool thread) {
         atomic_store_explicit(&janitor_taken_most, JANITOR_NEVER, memory_order_relaxed);
 }
 
-void janitor_in_child(void) {
+void janitor_thread_came(void) {
+    atomic_fetch_add_explicit(&janitor.threads, 1, memory_order_seq_cst); /* pairs with janitor_is_alone */
+}
+
+void janitor_thread_went(void) {
+    if (atomic_fetch_sub_explicit(&janitor.threads, 1, memory_order_seq_cst) != 1 ||
+        atomic_load_explicit(&janitor.state, memory_order_relaxed) == JANITOR_NONE)
+        return;
+    atomic_fetch_add_explicit(&janitor.gone, 1, memory_order_seq_cst); /* pairs with janitor_look_on */
+    os_wake(&janitor.gone, 1);
+    atomic_store_explicit(&janitor.awake, 1, memory_order_release); /* pairs with janitor_run */
+    os_wake(&janitor.awake, 1);
+}
+
+void janitor_in_child(bool has_come) {
     limit_in_child();
+    atomic_store_explicit(&janitor.threads, has_come, memory_order_relaxed); /* there is no other thread */
     if (atomic_load_explicit(&janitor.state, memory_order_relaxed) == JANITOR_NONE)
         return;
     atomic_store_explicit(&janitor.state, JANITOR_NONE, memory_order_relaxed);

@@ -3,7 +3,8 @@
  * Owns a thread. It is started by the first slow path that has freed JANITOR_LEAST bytes of a process that holds as much,
  * looks every HAKMEM_PURGE_DELAY (see purge) until nothing is left to do, and sleeps without waking until somebody frees
  * that much again. It never allocates and takes no part in what the program does: all signals are blocked, its name is
- * hakmem-janitor, and at the end of the process it just ends. A forked child starts its own.
+ * hakmem-janitor, and at the end of the process it just ends. It goes when the last thread that has allocated goes, so that
+ * the process ends with that. A forked child starts its own.
  *
  *     sleeps --woken by a free--> looks, rests for the delay, looks ... --nothing left, or nothing at rest--> sleeps
  *
@@ -13,6 +14,7 @@
  * P1  an idle process is not woken: the janitor looks again only after something was freed, or taken by several threads
  * P2  no thread is started from inside of libc or the dynamic linker, which may hold locks that this needs
  * P3  errno stays what it was
+ * P4  it does not keep a process alive whose other threads have ended
  *
  * Called by alloc's slow paths and lifecycle. No locks.
  */
@@ -58,7 +60,11 @@ static inline void janitor_after_take(const void *caller) {
 /* Told by lifecycle once: how long memory rests (ms, 0: nothing goes home by itself), whether a thread may be started. */
 void janitor_configure(size_t delay_ms, bool thread);
 
-/* After fork: the thread has stayed with the parent. */
-void janitor_in_child(void);
+/* A thread has a heap from now on; it has run its last destructor. */
+void janitor_thread_came(void);
+void janitor_thread_went(void);
+
+/* After fork: the thread has stayed with the parent. `has_come`: the only one that is left had. */
+void janitor_in_child(bool has_come);
 
 #endif

@@ -33,6 +33,7 @@ static void lifecycle_thread_exit(void *heap) {
         return;
     lifecycle_round = ENDED;
     heap_retire(heap_move_out());
+    janitor_thread_went();
 }
 
 /* The locks of all rooms, in the order of their ranks from above. */
@@ -73,7 +74,7 @@ static void lifecycle_after_fork(void) {
 static void lifecycle_in_child(void) {
     heap_in_child();
     lifecycle_after_fork();
-    janitor_in_child();
+    janitor_in_child(heap_own != NULL);
 }
 
 static void lifecycle_tell_rooms(size_t keep_free_default) {
@@ -141,8 +142,10 @@ struct heap *lifecycle_attach(void) {
         return NULL;
     heap_move_in(heap);
     /* The key may need memory of its own: it finds the heap that was set above. */
-    if (lifecycle.has_key && !next_resolving() && pthread_setspecific(lifecycle.key, heap) == 0)
+    if (lifecycle.has_key && !next_resolving() && pthread_setspecific(lifecycle.key, heap) == 0) {
         heap_make_reachable(heap);
+        janitor_thread_came();
+    }
     return heap;
 }
 

@@ -236,11 +236,16 @@ void limit_note_pressure(void) {
 }
 
 /* Without a soft limit nobody asked for a descriptor of ours, or for the kernel's work. */
-void limit_rest(uint64_t ns) {
-    static _Atomic uint32_t never;
+void limit_rest(_Atomic uint32_t *word, uint32_t seen, uint64_t ns) {
     int fd = limit.soft ? limit_pressure_fd() : -1;
     if (fd < 0)
-        os_wait_for(&never, 0, ns);
-    else if (os_wait_trigger(fd, ns))
-        limit_note_pressure();
+        os_wait_for(word, seen, ns);
+    while (fd >= 0 && ns > 0 && atomic_load_explicit(word, memory_order_relaxed) == seen) {
+        uint64_t some = ns < LIMIT_SECOND ? ns : LIMIT_SECOND; /* who waits for a file is woken by no futex */
+        ns -= some;
+        if (os_wait_trigger(fd, some)) {
+            limit_note_pressure();
+            break;
+        }
+    }
 }

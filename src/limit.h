@@ -116,8 +116,9 @@ static inline bool limit_may_split(void) {
  * that map or unmap, outside of locks. */
 void limit_count_mappings(void);
 
-/* For one thread, which has time: sleeps for `ns` nanoseconds or, when there is a soft limit, until there is pressure. */
-void limit_rest(uint64_t ns);
+/* For one thread, which has time: sleeps for `ns` nanoseconds or, when there is a soft limit, until there is pressure. Ends early
+ * when *word, a futex, is no longer `seen`: at once or, with a soft limit, within a second. */
+void limit_rest(_Atomic uint32_t *word, uint32_t seen, uint64_t ns);
 
 /* Between the two of them: a descriptor that polls POLLPRI, -1 where the kernel offers none or the program has closed it;
  * and what is done when it does. */

@@ -21,6 +21,8 @@ static struct {
     char paths[200]; /* that were opened */
     uint64_t id, slept;
     bool fires;
+    int waits;
+    _Atomic uint32_t *changes; /* while somebody waits */
     int closed;
 } fake;
 
@@ -67,6 +69,9 @@ int os_open_trigger(const char *path, const char *trigger) {
 bool os_wait_trigger(int fd, uint64_t ns) {
     assert_int_equal(fd, 123);
     fake.now += fake.fires ? 0 : ns;
+    fake.waits++;
+    if (fake.changes)
+        ++*fake.changes;
     return fake.fires;
 }
 
@@ -382,21 +387,38 @@ static void limit_pressure_is_that_of_the_smallest_limit(void **state) {
 }
 
 static void limit_rest_ends_with_pressure(void **state) {
+    _Atomic uint32_t word = 3;
     (void)state;
     limit_configure(0, 0, 0);
-    limit_rest(7);
+    limit_rest(&word, 3, 7);
     assert_int_equal(fake.opened, 0); /* nobody wants to know */
     assert_int_equal(fake.slept, 7);
     limit_configure(0, GIB, 0);
-    limit_rest(7);
+    limit_rest(&word, 3, 7);
     assert_int_equal(fake.opened, 1);
     assert_false(limit_near());
     fake.fires = true;
-    limit_rest(7);
+    limit_rest(&word, 3, 7);
     assert_true(limit_near());
     fake.id = 10; /* closed */
-    limit_rest(7);
+    limit_rest(&word, 3, 7);
     assert_int_equal(fake.slept, 14);
+}
+
+/* However long it is: nobody can wake who waits for a file, so that it looks at the word again and again. */
+static void limit_rest_ends_when_the_word_changes(void **state) {
+    _Atomic uint32_t word = 3;
+    (void)state;
+    limit_configure(0, GIB, 0);
+    fake.changes = &word;
+    fake.waits = 0;
+    limit_rest(&word, 3, 3600 * (uint64_t)LIMIT_SECOND);
+    assert_in_range(fake.waits, 1, 3);
+    word = 3;
+    fake.changes = NULL;
+    fake.waits = 0;
+    limit_rest(&word, 3, 5 * (uint64_t)LIMIT_SECOND / 2);
+    assert_int_equal(fake.waits, 3);
 }
 
 static void limit_child_has_a_pressure_file_of_its_own(void **state) {
@@ -444,6 +466,7 @@ int main(void) {
         cmocka_unit_test_setup(limit_pressure_file_is_opened_once, setup),
         cmocka_unit_test_setup(limit_pressure_is_that_of_the_smallest_limit, setup),
         cmocka_unit_test_setup(limit_rest_ends_with_pressure, setup),
+        cmocka_unit_test_setup(limit_rest_ends_when_the_word_changes, setup),
         cmocka_unit_test_setup(limit_child_has_a_pressure_file_of_its_own, setup),
         cmocka_unit_test_setup(limit_pressure_is_absent_where_it_is_refused, setup),
     };

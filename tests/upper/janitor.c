@@ -1,5 +1,21 @@
 /* Unit tests of janitor: what purge finds is a script; the thread, the clock and the futex are real. */
+#include <errno.h>
+#include <pthread.h>
+#include <stddef.h>
+
+/* Stacks smaller than that are refused, as libc does where a program has much static thread-local storage. */
+static size_t fake_stack_least;
+
+static int fake_thread(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
+                       void *data) {
+    size_t stack;
+    pthread_attr_getstacksize(attributes, &stack);
+    return stack < fake_stack_least ? EINVAL : pthread_create(thread, attributes, run, data);
+}
+
+#define pthread_create fake_thread
 #include "../../src/janitor.c"
+#undef pthread_create
 
 #include "unit/unit.h"
 
@@ -18,9 +34,8 @@ bool limit_near_now(void) {
     return true;
 }
 
-void limit_rest(uint64_t ns) {
-    static _Atomic uint32_t never;
-    os_wait_for(&never, 0, ns);
+void limit_rest(_Atomic uint32_t *word, uint32_t seen, uint64_t ns) {
+    os_wait_for(word, seen, ns);
 }
 
 void limit_in_child(void) {
@@ -100,6 +115,7 @@ static int setup(void **state) {
     touched = 2 * JANITOR_LEAST;
     several_threads = false;
     janitor_configure(1, false);
+    janitor.threads = 1;
     return 0;
 }
 
@@ -236,9 +252,96 @@ static void janitor_gives_up_what_never_rests(void **state) {
 static void janitor_is_started_anew_in_a_child(void **state) {
     (void)state;
     janitor_configure(1, true);
-    janitor_in_child();
+    janitor_in_child(true);
     assert_int_equal(atomic_load(&janitor.state), JANITOR_NONE);
     assert_false(atomic_load(&janitor_awake));
+    assert_int_equal(janitor.threads, 1);
+    janitor_in_child(false);
+    assert_int_equal(janitor.threads, 0);
+}
+
+static void await_state(enum janitor_state state) {
+    for (int ms = 0; atomic_load(&janitor.state) != state; ms++) {
+        if (ms > 60000)
+            fail_msg("state %u, not %u", atomic_load(&janitor.state), state);
+        usleep(1000);
+    }
+}
+
+/* Asleep, or in the middle of a rest however long: it goes with the last thread, starts no other while there is none, and is
+ * there again for the next. */
+static void janitor_P4_goes_with_the_last_thread(void **state) {
+    (void)state;
+    for (int rests = 0; rests < 2; rests++) {
+        janitor_configure(rests ? 3600000 : 1, true);
+        fake.waiting = 5 * JANITOR_LEAST;
+        janitor_after_free(outside());
+        await_state(JANITOR_RUNS);
+        if (!rests)
+            await_sleep();
+        unsigned looks = fake.looks;
+        janitor_thread_came();
+        janitor_thread_went();
+        usleep(20000);
+        assert_int_equal(atomic_load(&janitor.state), JANITOR_RUNS); /* there is another one */
+        janitor_thread_went();
+        await_state(JANITOR_NONE);
+        await_sleep();
+        fake.waiting = 5 * JANITOR_LEAST;
+        janitor_after_free(outside());
+        assert_int_equal(atomic_load(&janitor.state), JANITOR_NONE);
+        janitor_thread_came();
+        assert_true(!rests || fake.looks == looks); /* it did not finish its rest */
+        fake.waiting = 0;
+    }
+}
+
+/* Threads that free come and go, and each may be the last one: whoever finds the janitor running finds one that looks. */
+static void janitor_P4_is_there_for_whoever_comes_meanwhile(void **state) {
+    (void)state;
+    enum { ROUNDS = 2000 };
+    janitor_configure(1, true);
+    for (int round = 0; round < ROUNDS; round++) {
+        fake.waiting = JANITOR_LEAST;
+        mine.flushed += JANITOR_LEAST;
+        janitor_after_free(outside());
+        janitor_thread_went();
+        for (int i = round % 50 * 20; i > 0; i--)
+            atomic_signal_fence(memory_order_seq_cst);
+        janitor_thread_came();
+    }
+    await_sleep();
+    unsigned looks = fake.looks;
+    for (int ms = 0; fake.looks == looks; ms++) { /* it may just be leaving */
+        assert_true(ms < 60000);
+        fake.waiting = JANITOR_LEAST;
+        mine.flushed += JANITOR_LEAST;
+        janitor_after_free(outside());
+        usleep(1000);
+    }
+    await_sleep();
+}
+
+/* What libc takes out of a thread's stack may be more than all that it was given. */
+static void janitor_tries_again_with_a_larger_stack(void **state) {
+    (void)state;
+    for (size_t taken_out = 0; taken_out <= 16 * MIB; taken_out = taken_out ? 8 * taken_out : 300 * KIB) {
+        janitor_in_child(true);
+        fake_stack_least = taken_out;
+        janitor_configure(1, true);
+        fake.waiting = JANITOR_LEAST;
+        mine.flushed += JANITOR_LEAST;
+        janitor_after_free(outside());
+        await_state(JANITOR_RUNS);
+        await_sleep();
+    }
+    janitor_in_child(true);
+    fake_stack_least = SIZE_MAX;
+    mine.flushed += JANITOR_LEAST;
+    fake.waiting = JANITOR_LEAST;
+    janitor_after_free(outside());
+    assert_int_equal(atomic_load(&janitor.state), JANITOR_REFUSED);
+    fake_stack_least = 0;
 }
 
 int main(void) {
@@ -250,6 +353,9 @@ int main(void) {
         cmocka_unit_test_setup(janitor_looks_after_what_threads_have_taken, setup),
         cmocka_unit_test_setup(janitor_gives_up_what_never_rests, setup),
         cmocka_unit_test_setup(janitor_is_started_anew_in_a_child, setup),
+        cmocka_unit_test_setup(janitor_P4_goes_with_the_last_thread, setup),
+        cmocka_unit_test_setup(janitor_P4_is_there_for_whoever_comes_meanwhile, setup),
+        cmocka_unit_test_setup(janitor_tries_again_with_a_larger_stack, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

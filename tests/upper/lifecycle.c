@@ -33,7 +33,7 @@ static struct {
     size_t purge_delay;
     bool purge_thread, purge_sleeping;
     unsigned children, heaps_in_child;
-    _Atomic unsigned reachable; /* threads */
+    _Atomic unsigned reachable, threads;
 } fake;
 
 void heap_move_in(struct heap *heap) {
@@ -105,8 +105,16 @@ void janitor_configure(size_t delay_ms, bool thread) {
     fake.purge_thread = thread;
 }
 
-void janitor_in_child(void) {
-    fake.children++;
+void janitor_in_child(bool has_come) {
+    fake.children += has_come;
+}
+
+void janitor_thread_came(void) {
+    fake.threads++;
+}
+
+void janitor_thread_went(void) {
+    fake.threads--;
 }
 
 void purge_lock(bool take) {
@@ -254,6 +262,7 @@ static void lifecycle_P1_options_are_read_before_the_first_heap(void **state) {
     assert_true(fake.purge_thread && fake.purge_sleeping);
     assert_int_equal(fake.registered, 1);
     assert_int_equal(fake.reachable, 1);
+    assert_int_equal(fake.threads, 1);
     assert_ptr_equal(lifecycle_attach(), heap);
     heap_current.heap = &heap_none; /* a visitor is at it */
     assert_ptr_equal(lifecycle_attach(), heap);
@@ -336,6 +345,7 @@ static void lifecycle_P2_no_heap_after_the_last(void **state) {
     assert_true(rounds_without >= 1);
     assert_int_equal(fake.taken, 1);
     assert_int_equal(fake.retired, 1);
+    assert_int_equal(fake.threads, 0);
 }
 
 static void check_all_released(void) {
@@ -390,7 +400,7 @@ static void lifecycle_forced_hands_out_no_heap(void **state) {
     assert_true(lifecycle_forced());
     assert_false(lifecycle_ended());
     assert_ptr_equal(fake.while_resolving, &fake.heaps[0]);
-    assert_int_equal(fake.reachable, 0); /* nobody would tell its end */
+    assert_int_equal(fake.reachable + fake.threads, 0); /* nobody would tell its end */
     assert_ptr_equal(heap_current.heap, &heap_none);
     assert_true(fake.heaps[0].idle);
     assert_null(lifecycle_attach());
