@@ -734,11 +734,20 @@ static struct heap *heap_new(void) {
     return heap;
 }
 
+/* Where the next one to be taken stands. A fresh one shares nothing with a parent: one whose thread has ended will do. Passes
+ * INHERITED_MOST at most. */
+static struct heap **heap_next_idle(bool fresh) {
+    struct heap **place = &heaps.idle;
+    while (fresh && heaps.inherited < INHERITED_MOST && *place && (*place)->inherited)
+        place = &(*place)->next_idle;
+    return place;
+}
+
 static struct heap *heap_take_one(bool fresh) {
     lock_take(&heaps.lock);
-    struct heap *heap = fresh && heaps.inherited < INHERITED_MOST ? NULL : heaps.idle;
+    struct heap **place = heap_next_idle(fresh), *heap = *place;
     if (heap) {
-        heaps.idle = heap->next_idle;
+        *place = heap->next_idle;
         __atomic_store_n(&heaps.idle_count, heaps.idle_count - 1, __ATOMIC_RELAXED);
         heaps.inherited -= heap->inherited;
         heap->idle = heap->inherited = false;
