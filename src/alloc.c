@@ -172,7 +172,7 @@ NOINLINE void alloc_free_slow(void *block) {
         if (lifecycle_forced())
             next_free(block);
         else
-            misuse_report(MISUSE_FOREIGN, block);
+            misuse_report(pagemap_is_near(block) ? MISUSE_GONE : MISUSE_FOREIGN, block);
         return;
     }
     if (kind < SIZECLASS_COUNT) {
@@ -314,8 +314,14 @@ static void *alloc_grown(size_t usable, size_t size) {
     return block;
 }
 
+/* One that is to be smaller stays what it is where there is no memory for another: programs count on that. */
 static void *alloc_copy(void *block, size_t usable, size_t size) {
+    int kept = errno; /* P2 */
     void *copy = size > usable ? alloc_grown(usable, size) : alloc_malloc(size);
+    if (UNLIKELY(!copy) && size <= usable) {
+        errno = kept;
+        return block;
+    }
     if (!copy)
         return NULL;
     memcpy(copy, block, usable < size ? usable : size);
@@ -349,6 +355,8 @@ static void *alloc_realloc_large(struct large *large, void *block, size_t size) 
 static bool alloc_is_block(const void *block) {
     const struct slab *slab = pagemap_record(block);
     uint32_t number = slab ? slab_block_number(slab, block) : SLAB_NO_BLOCK;
+    if (has(verify_free) && number != SLAB_NO_BLOCK && !slab_was_carved(slab, number))
+        number = SLAB_NO_BLOCK;
     bool freed = has(verify_free) && number != SLAB_NO_BLOCK && remote_is_freed(slab, number);
     if (number == SLAB_NO_BLOCK || freed)
         misuse_report(freed ? MISUSE_DOUBLE_FREE : MISUSE_INSIDE, block);

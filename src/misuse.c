@@ -15,6 +15,8 @@ void misuse_report(enum misuse kind, const void *address) {
         [MISUSE_DOUBLE_FREE] = {"double free of 0x", ""},
         [MISUSE_INSIDE] = {"free of 0x", ", which is inside a block"},
         [MISUSE_FOREIGN] = {"free of 0x", ", which is not a block of hakmem"},
+        [MISUSE_GONE] = {"free of 0x",
+                         ", which is not a block of hakmem, or not any more: was it freed before?"},
     };
     unsigned long number = (unsigned long)(uintptr_t)address;
     if (has(verify_free))

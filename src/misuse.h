@@ -12,7 +12,8 @@
 #ifndef HAKMEM_MISUSE_H
 #define HAKMEM_MISUSE_H
 
-enum misuse { MISUSE_DOUBLE_FREE, MISUSE_INSIDE, MISUSE_FOREIGN, MISUSE_KINDS };
+/* Foreign: nothing of hakmem was ever there. Gone: there was, and what is freed may have been freed before. */
+enum misuse { MISUSE_DOUBLE_FREE, MISUSE_INSIDE, MISUSE_FOREIGN, MISUSE_GONE, MISUSE_KINDS };
 
 void misuse_report(enum misuse kind, const void *address);
 

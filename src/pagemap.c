@@ -67,6 +67,10 @@ void *pagemap_record(const void *address) {
     return slot ? __atomic_load_n(slot, __ATOMIC_ACQUIRE) : NULL; /* pairs with pagemap_set */
 }
 
+bool pagemap_is_near(const void *address) {
+    return pagemap_record_slot(pagemap_unit(address)) != NULL;
+}
+
 static bool pagemap_reserve_unit(size_t unit) {
     if (pagemap_record_slot(unit))
         return true;

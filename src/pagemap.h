@@ -60,6 +60,9 @@ static ALWAYS_INLINE uint32_t pagemap_tag_in_window(size_t unit) {
 /* The tag of any address; PAGEMAP_NONE if it is not ours. Constant time. */
 uint32_t pagemap_tag(const void *address);
 
+/* True where hakmem has, or once had, something in the same 64 MiB (1 GiB outside of the window). For what is said of misuse. */
+bool pagemap_is_near(const void *address);
+
 /* The record of the unit of `address`, NULL if there is none. */
 void *pagemap_record(const void *address);
 

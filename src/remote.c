@@ -36,7 +36,7 @@ static uint64_t remote_set_bits(struct slab *slab, unsigned class, unsigned word
 
 enum slab_verdict remote_free(struct slab *slab, const void *block) {
     uint32_t number = slab_block_number(slab, block);
-    if (UNLIKELY(number == SLAB_NO_BLOCK))
+    if (UNLIKELY(number == SLAB_NO_BLOCK || !slab_was_carved(slab, number)))
         return SLAB_INSIDE;
     /* A live block's own bit is 0 from before it was handed out: seeing 1 is proof, not a race. */
     uint64_t bit = 1ULL << number % 64, own = __atomic_load_n(&slab->bits[number / 64], __ATOMIC_RELAXED);

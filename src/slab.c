@@ -29,6 +29,11 @@ static unsigned slab_record_lines(unsigned class) {
     return (unsigned)(sizeof(struct slab) / CACHE_LINE) + slab_lines(words) + slab_lines(far);
 }
 
+/* Relaxed: read by slab_was_carved. */
+static void slab_carve_to(struct slab *slab, unsigned blocks) {
+    __atomic_store_n(&slab->carved, (uint16_t)blocks, __ATOMIC_RELAXED);
+}
+
 static struct slab *slab_take_record(unsigned class) {
     unsigned lines = slab_record_lines(class);
     lock_take(&slabs.lock);
@@ -68,7 +73,8 @@ struct slab *slab_new(unsigned class, unsigned units, struct inbox *owner, uint3
     slab->units = (uint8_t)units;
     slab->blocks = (uint16_t)(((size_t)units << UNIT_SHIFT) / geometry->size);
     slab->words = geometry->words;
-    slab->free = slab->carved = 0;
+    slab->free = 0;
+    slab_carve_to(slab, 0);
     slab->lent = SLAB_HELD;
     for (unsigned word = 0; word < geometry->words; word++)
         slab->bits[word] = *slab_remote_word(slab, class, word) = 0;
@@ -145,7 +151,7 @@ unsigned slab_pop(struct slab *slab, void **end, unsigned count, bool fresh) {
         size_t size = sizeclass_table[slab->class].size;
         unsigned left = slab_fresh(slab), more = left < count - have ? left : count - have;
         unsigned char *block = slab->start + slab->carved * size;
-        slab->carved = (uint16_t)(slab->carved + more);
+        slab_carve_to(slab, slab->carved + more);
         slab_lay_down(block, size, end - have, more);
         have += more;
         if (more > 0 && slab_is_dense(slab))
@@ -167,7 +173,7 @@ unsigned slab_pop_apart(struct slab *slab, void **end, unsigned count) {
         *--end = slab->start + i * step * size;
     __atomic_store_n(&slab->bits[0], all & ~every, __ATOMIC_RELAXED); /* read by remote's check for misuse */
     slab->summary = 1;
-    slab->carved = (uint16_t)carved;
+    slab_carve_to(slab, carved);
     slab_count_free(slab, carved - have);
     return have;
 }

@@ -118,6 +118,12 @@ static inline uint32_t slab_block_number(const struct slab *slab, const void *bl
     return LIKELY(starts && number < slab->blocks) ? (uint32_t)number : SLAB_NO_BLOCK;
 }
 
+/* True when block `number` was ever handed out. Any thread that holds a block of the slab: relaxed, who was given a block came
+ * after it was carved. */
+static inline bool slab_was_carved(const struct slab *slab, uint32_t number) {
+    return number < __atomic_load_n(&slab->carved, __ATOMIC_RELAXED);
+}
+
 /* Why a block of the slab's addresses could not be pushed. */
 enum slab_verdict slab_why_not(const struct slab *slab, const void *block);
 

@@ -16,6 +16,7 @@ import sys
 DOUBLE_FREE = "hakmem: double free of {address}"
 INSIDE = "hakmem: free of {address}, which is inside a block"
 FOREIGN = "hakmem: free of {address}, which is not a block of hakmem"
+GONE = "hakmem: free of {address}, which is not a block of hakmem, or not any more: was it freed before?"
 NOTHING = None
 
 TABLE = {
@@ -23,14 +24,15 @@ TABLE = {
     "double_free_remote": DOUBLE_FREE,
     "double_free_across": DOUBLE_FREE,
     # What was a large block is nobody's memory after the first free.
-    "double_free_run": FOREIGN,
-    "double_free_mapping": FOREIGN,
+    "double_free_run": GONE,
+    "double_free_mapping": GONE,
     "free_inside": INSIDE,
     "free_inside_remote": INSIDE,
     "free_inside_run": INSIDE,
     "free_inside_mapping": INSIDE,
+    "free_never_allocated_remote": INSIDE,
     # Only the first 64 KiB of a mapping are known by their address.
-    "free_far_inside_mapping": FOREIGN,
+    "free_far_inside_mapping": GONE,
     "free_stack": FOREIGN,
     "free_static": FOREIGN,
     "free_mmap": FOREIGN,
@@ -39,7 +41,12 @@ TABLE = {
     "free_foreign_often": FOREIGN,
     "realloc_foreign": FOREIGN,
     "realloc_inside": INSIDE,
+    "realloc_never_allocated": NOTHING,
     "usable_size_foreign": NOTHING,
+}
+# What only the variant that verifies notices.
+VERIFIED = {
+    "realloc_never_allocated": INSIDE,
 }
 
 SECONDS = 120
@@ -58,7 +65,7 @@ def run(program):
 
 def expected(program, variant, address):
     """The same three things as the table has them."""
-    says = TABLE[program]
+    says = {**TABLE, **VERIFIED}[program] if variant == "hardened" else TABLE[program]
     words = [says.format(address=address)] if says else []
     if variant == "hardened" and says:
         return -signal.SIGABRT, [address], words

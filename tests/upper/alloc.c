@@ -80,6 +80,30 @@ static void alloc_P3_sizes_that_no_system_has(void **state) {
     }
 }
 
+/* From each kind of block to a much smaller one, while not even that can be had. */
+static void alloc_shrinks_without_memory(void) {
+    static const size_t sizes[] = {5000, 30000, 300 * KIB, 5 * MIB};
+    static void *others[1 << 20];
+    for (size_t i = 0; i < ARRAY_LENGTH(sizes); i++) {
+        unsigned taken = 0;
+        unsigned char *block = alloc_malloc(sizes[i]);
+        if (!block)
+            continue; /* one of the next will do */
+        fill(block, sizes[i], 3);
+        size_t less = sizes[i] / 3;
+        while ((others[taken] = alloc_malloc(less)) != NULL)
+            taken++;
+        errno = KEPT_ERRNO;
+        void *smaller = alloc_realloc(block, less);
+        assert_non_null(smaller);
+        assert_int_equal(errno, KEPT_ERRNO);
+        check_filled(smaller, less, 3);
+        alloc_free(smaller);
+        while (taken > 0)
+            alloc_free(others[--taken]);
+    }
+}
+
 static void alloc_P3_a_kernel_without_memory(void **state) {
     (void)state;
     unsigned char *small = alloc_malloc(100), *large = alloc_malloc(3 * MIB);
@@ -93,6 +117,7 @@ static void alloc_P3_a_kernel_without_memory(void **state) {
     check_refused(alloc_realloc(large, 64 * MIB));
     check_filled(small, 100, 1);
     check_filled(large, 3 * MIB, 2);
+    alloc_shrinks_without_memory();
     kernel_reset(state);
     alloc_free(small);
     alloc_free(large);

@@ -9,13 +9,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static char said[3][100];
+static char said[4][100];
 static unsigned lines;
 
 void log_line(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    assert_true(lines < 3);
+    assert_true(lines < ARRAY_LENGTH(said));
     vsnprintf(said[lines++], sizeof said[0], format, arguments);
     va_end(arguments);
 }
@@ -32,12 +32,15 @@ static void misuse_P1_P2_each_kind_is_said_once_and_that_is_all(void **state) {
         misuse_report(MISUSE_INSIDE, (void *)0x1001);
         misuse_report(MISUSE_DOUBLE_FREE, (void *)0x2000);
         misuse_report(MISUSE_FOREIGN, (void *)0xffffffffffff0010);
+        misuse_report(MISUSE_GONE, (void *)0x3000);
     }
     assert_int_equal(errno, 5);
-    assert_int_equal(lines, 3);
+    assert_int_equal(lines, 4);
     assert_string_equal(said[0], "free of 0x1001, which is inside a block");
     assert_string_equal(said[1], "double free of 0x2000");
     assert_string_equal(said[2], "free of 0xffffffffffff0010, which is not a block of hakmem");
+    assert_string_equal(
+        said[3], "free of 0x3000, which is not a block of hakmem, or not any more: was it freed before?");
 }
 
 int main(void) {
