@@ -12,7 +12,8 @@
 
 enum janitor_state { JANITOR_NONE, JANITOR_STARTING, JANITOR_RUNS, JANITOR_REFUSED };
 
-enum { PATIENCE = 10 }; /* looks without a result */
+enum { PATIENCE = 10 };         /* looks without a result */
+#define TRY_AGAIN_NS 1000000000 /* where there were too many threads */
 /* Of the stack. libc takes the program's static thread-local storage out of it, and refuses what is too little. */
 #define STACK_LEAST (256 * KIB)
 #define STACK_MOST (64 * MIB)
@@ -34,6 +35,7 @@ static struct {
     _Atomic uint32_t threads; /* that have come and not gone */
     _Atomic uint32_t gone;    /* futex: times that the last of them went */
     _Atomic uint64_t looked;  /* ns: when a slow path did the janitor's work last */
+    _Atomic uint64_t again;   /* ns: there were too many threads, until then none is tried to be started */
     uint64_t delay_ns;        /* this and the next are written once, before there are threads */
     bool allowed;
     sigset_t mask;            /* of the thread that started it */
@@ -140,9 +142,9 @@ static void *janitor_run(void *nothing) {
     return nothing;
 }
 
-/* Signals are blocked from its first instruction on. A filter of system calls may kill a process for clone: with one,
+/* 0, or the number of the error. Signals are blocked from its first instruction on. A filter of system calls may kill a process for clone: with one,
  * none is started. */
-static bool janitor_start(void) {
+static int janitor_start(void) {
     int kept = errno, refused = EINVAL;
     sigset_t all;
     pthread_attr_t attributes;
@@ -159,20 +161,26 @@ static bool janitor_start(void) {
         pthread_attr_destroy(&attributes);
     }
     errno = kept; /* P3 */
-    return refused == 0;
+    return refused;
 }
 
 static COLD bool janitor_appear(const void *caller) {
     uint32_t none = JANITOR_NONE;
+    uint64_t again = atomic_load_explicit(&janitor.again, memory_order_relaxed);
     if (!janitor.allowed || janitor_is_alone() || !janitor_may_start_from(caller))
+        return false;
+    if (again != 0 && os_now_ns() < again)
         return false;
     if (!atomic_compare_exchange_strong_explicit(&janitor.state, &none, JANITOR_STARTING,
                                                  memory_order_relaxed, memory_order_relaxed))
         return false;
-    bool started = janitor_start();
-    if (!started)
-        atomic_store_explicit(&janitor.state, JANITOR_REFUSED, memory_order_relaxed);
-    return started;
+    int refused = janitor_start();
+    if (refused == EAGAIN)
+        atomic_store_explicit(&janitor.again, os_now_ns() + TRY_AGAIN_NS, memory_order_relaxed);
+    if (refused != 0)
+        atomic_store_explicit(&janitor.state, refused == EAGAIN ? JANITOR_NONE : JANITOR_REFUSED,
+                              memory_order_relaxed);
+    return refused == 0;
 }
 
 static bool janitor_wake(const void *caller) {

@@ -5,10 +5,15 @@
 
 /* Stacks smaller than that are refused, as libc does where a program has much static thread-local storage. */
 static size_t fake_stack_least;
+static unsigned fake_too_many; /* threads: how often that is said */
 
 static int fake_thread(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
                        void *data) {
     size_t stack;
+    if (fake_too_many > 0) {
+        fake_too_many--;
+        return EAGAIN;
+    }
     pthread_attr_getstacksize(attributes, &stack);
     return stack < fake_stack_least ? EINVAL : pthread_create(thread, attributes, run, data);
 }
@@ -322,6 +327,27 @@ static void janitor_P4_is_there_for_whoever_comes_meanwhile(void **state) {
     await_sleep();
 }
 
+/* There are as many threads as may be, for a while: slow paths stand in, and it is tried again, but not at once. */
+static void janitor_tries_again_later(void **state) {
+    (void)state;
+    janitor_in_child(true);
+    janitor_configure(1, true);
+    fake_too_many = 2;
+    fake.unsettled = true;
+    uint64_t begun = os_now_ns(), now = begun;
+    for (; atomic_load(&janitor.state) != JANITOR_RUNS; now = os_now_ns()) {
+        assert_true(now - begun < 60 * (uint64_t)TRY_AGAIN_NS);
+        mine.flushed += JANITOR_LEAST;
+        janitor_after_free(outside());
+        usleep(2000);
+    }
+    assert_true(now - begun >= 2 * (uint64_t)TRY_AGAIN_NS - TRY_AGAIN_NS / 10);
+    assert_true(fake.looks_here > 10);
+    assert_int_equal(fake_too_many, 0);
+    fake.unsettled = false;
+    await_sleep();
+}
+
 /* What libc takes out of a thread's stack may be more than all that it was given. */
 static void janitor_tries_again_with_a_larger_stack(void **state) {
     (void)state;
@@ -355,6 +381,7 @@ int main(void) {
         cmocka_unit_test_setup(janitor_is_started_anew_in_a_child, setup),
         cmocka_unit_test_setup(janitor_P4_goes_with_the_last_thread, setup),
         cmocka_unit_test_setup(janitor_P4_is_there_for_whoever_comes_meanwhile, setup),
+        cmocka_unit_test_setup(janitor_tries_again_later, setup),
         cmocka_unit_test_setup(janitor_tries_again_with_a_larger_stack, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
