@@ -142,8 +142,8 @@ static void *janitor_run(void *nothing) {
     return nothing;
 }
 
-/* 0, or the number of the error. Signals are blocked from its first instruction on. A filter of system calls may kill a process for clone: with one,
- * none is started. */
+/* 0, or the number of the error. Signals are blocked from its first instruction on. A filter of system calls may kill a
+ * process for clone: with one, none is started. */
 static int janitor_start(void) {
     int kept = errno, refused = EINVAL;
     sigset_t all;
