@@ -254,23 +254,19 @@ static void janitor_gives_up_what_never_rests(void **state) {
     assert_int_equal(fake.looks, PATIENCE);
 }
 
-static void janitor_is_started_anew_in_a_child(void **state) {
-    (void)state;
-    janitor_configure(1, true);
-    janitor_in_child(true);
-    assert_int_equal(atomic_load(&janitor.state), JANITOR_NONE);
-    assert_false(atomic_load(&janitor_awake));
-    assert_int_equal(janitor.threads, 1);
-    janitor_in_child(false);
-    assert_int_equal(janitor.threads, 0);
-}
-
 static void await_state(enum janitor_state state) {
     for (int ms = 0; atomic_load(&janitor.state) != state; ms++) {
         if (ms > 60000)
             fail_msg("state %u, not %u", atomic_load(&janitor.state), state);
         usleep(1000);
     }
+}
+
+/* The one that runs ends. */
+static void let_go(void) {
+    janitor_thread_went();
+    await_state(JANITOR_NONE);
+    janitor_thread_came();
 }
 
 /* Asleep, or in the middle of a rest however long: it goes with the last thread, starts no other while there is none, and is
@@ -324,13 +320,12 @@ static void janitor_P4_is_there_for_whoever_comes_meanwhile(void **state) {
         janitor_after_free(outside());
         usleep(1000);
     }
-    await_sleep();
+    let_go();
 }
 
 /* There are as many threads as may be, for a while: slow paths stand in, and it is tried again, but not at once. */
 static void janitor_tries_again_later(void **state) {
     (void)state;
-    janitor_in_child(true);
     janitor_configure(1, true);
     fake_too_many = 2;
     fake.unsettled = true;
@@ -344,30 +339,38 @@ static void janitor_tries_again_later(void **state) {
     assert_true(now - begun >= 2 * (uint64_t)TRY_AGAIN_NS - TRY_AGAIN_NS / 10);
     assert_true(fake.looks_here > 10);
     assert_int_equal(fake_too_many, 0);
-    fake.unsettled = false;
-    await_sleep();
+    let_go();
 }
 
 /* What libc takes out of a thread's stack may be more than all that it was given. */
 static void janitor_tries_again_with_a_larger_stack(void **state) {
     (void)state;
     for (size_t taken_out = 0; taken_out <= 16 * MIB; taken_out = taken_out ? 8 * taken_out : 300 * KIB) {
-        janitor_in_child(true);
         fake_stack_least = taken_out;
         janitor_configure(1, true);
         fake.waiting = JANITOR_LEAST;
         mine.flushed += JANITOR_LEAST;
         janitor_after_free(outside());
         await_state(JANITOR_RUNS);
-        await_sleep();
+        let_go();
     }
-    janitor_in_child(true);
     fake_stack_least = SIZE_MAX;
     mine.flushed += JANITOR_LEAST;
     fake.waiting = JANITOR_LEAST;
     janitor_after_free(outside());
     assert_int_equal(atomic_load(&janitor.state), JANITOR_REFUSED);
     fake_stack_least = 0;
+}
+
+static void janitor_is_started_anew_in_a_child(void **state) {
+    (void)state;
+    janitor_configure(1, true);
+    janitor_in_child(true);
+    assert_int_equal(atomic_load(&janitor.state), JANITOR_NONE);
+    assert_false(atomic_load(&janitor_awake));
+    assert_int_equal(janitor.threads, 1);
+    janitor_in_child(false);
+    assert_int_equal(janitor.threads, 0);
 }
 
 int main(void) {
@@ -378,11 +381,12 @@ int main(void) {
         cmocka_unit_test_setup(janitor_P1_P3_looks_until_nothing_is_left_and_sleeps, setup),
         cmocka_unit_test_setup(janitor_looks_after_what_threads_have_taken, setup),
         cmocka_unit_test_setup(janitor_gives_up_what_never_rests, setup),
-        cmocka_unit_test_setup(janitor_is_started_anew_in_a_child, setup),
         cmocka_unit_test_setup(janitor_P4_goes_with_the_last_thread, setup),
         cmocka_unit_test_setup(janitor_P4_is_there_for_whoever_comes_meanwhile, setup),
         cmocka_unit_test_setup(janitor_tries_again_later, setup),
         cmocka_unit_test_setup(janitor_tries_again_with_a_larger_stack, setup),
+        cmocka_unit_test_setup(janitor_is_started_anew_in_a_child,
+                               setup), /* last: the one of before is still there */
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
