@@ -633,6 +633,64 @@ static void heap_that_goes_collects_everything(void **state) {
     walk();
 }
 
+/* Words of bits that wait to be collected, of slabs of class 0. */
+static unsigned words_waiting(void *const *blocks, unsigned slabs) {
+    unsigned words = 0;
+    for (unsigned i = 0; i < slabs; i++) {
+        struct slab *slab = pagemap_record(blocks[i * 4096]);
+        words += slab ? bits_count(slab->remote_summary) : 0;
+    }
+    return words;
+}
+
+/* However much others have freed, one call collects a bounded part of it: a refill, and a visit. */
+static void heap_collects_a_bounded_part(void **state) {
+    (void)state;
+    enum { SLABS_USED = 12, EACH = 4096, ALL_WORDS = SLABS_USED * EACH / 64 };
+    static void *blocks[SLABS_USED * EACH];
+    struct heap *heap = heap_take();
+    heap->class[0].units = sizeclass_table[0].units;
+    for (unsigned i = 0; i < SLABS_USED * EACH; i++)
+        blocks[i] = take_raw(heap, 0);
+    heap_drain(heap);
+    for (unsigned i = 0; i < SLABS_USED * EACH; i++)
+        assert_int_equal(remote_free(pagemap_record(blocks[i]), blocks[i]), SLAB_OK);
+    assert_int_equal(words_waiting(blocks, SLABS_USED), ALL_WORDS);
+    assert_true(heap_collect(heap));
+    unsigned left = words_waiting(blocks, SLABS_USED);
+    assert_in_range(ALL_WORDS - left, 1, HEAP_COLLECT_WORDS + 64);
+    heap_collect_class(heap, 0);
+    assert_in_range(left - words_waiting(blocks, SLABS_USED), 1, HEAP_COLLECT_WORDS + 64);
+    while (heap_collect(heap))
+        continue;
+    assert_int_equal(words_waiting(blocks, SLABS_USED), 0);
+    heap_retire(heap);
+    walk();
+}
+
+/* Many threads have ended: who needs a slab asks a bounded number of their heaps, the last to end first. */
+static void heap_asks_few_idle_heaps_for_a_slab(void **state) {
+    (void)state;
+    enum { IDLE = IDLE_LOOKED_AT + 6, CLASS = 30 };
+    static struct heap *idle[IDLE];
+    for (int deep = 0; deep < 2; deep++) {
+        for (unsigned i = 0; i < IDLE; i++)
+            idle[i] = heap_take();
+        struct heap *holder = idle[deep ? 0 : 10];
+        take_block(holder, CLASS);
+        struct slab *slab = pagemap_record(live[0].block);
+        for (unsigned i = 0; i < IDLE; i++)
+            heap_retire(idle[i]);
+        struct heap *heap = heap_take_fresh(); /* the last to end, or a new one */
+        take_block(heap, CLASS);
+        assert_int_equal(pagemap_record(live[1].block) == slab, !deep);
+        give_all(heap);
+        heap_retire(heap);
+        heap_drain_idle();
+        walk();
+    }
+}
+
 static void heap_first_refill_is_prewarm_then_doubles(void **state) {
     (void)state;
     static const unsigned prewarms[] = {0, 1, 8, 31};
@@ -1425,6 +1483,7 @@ int main(void) {
         cmocka_unit_test_setup(heap_packs_are_used_again, setup),
         cmocka_unit_test_setup(heap_that_flushes_is_not_tidy, setup),
         cmocka_unit_test_setup(heap_that_goes_collects_everything, setup),
+        cmocka_unit_test_setup(heap_collects_a_bounded_part, setup),
         cmocka_unit_test_setup(heap_counts_the_pages_it_has_touched, setup),
         cmocka_unit_test_setup(heap_that_swings_around_an_edge_pays_nothing, setup),
         cmocka_unit_test_setup(heap_that_wanders_about_a_mean_settles_between_the_edges, setup),
@@ -1452,6 +1511,7 @@ int main(void) {
         cmocka_unit_test_setup(heap_asks_for_deep_magazines_once, setup),
         cmocka_unit_test_setup(heap_a_line_of_forks_leaves_few_behind, setup),
         cmocka_unit_test_setup(heap_a_line_of_forks_with_threads_leaves_few_behind, setup),
+        cmocka_unit_test_setup(heap_asks_few_idle_heaps_for_a_slab, setup), /* last: it leaves many */
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
