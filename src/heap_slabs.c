@@ -35,21 +35,22 @@ NOINLINE void heap_file_anew(struct heap_class *class, struct slab *slab) {
     class->bin[bin] = slab;
 }
 
-void heap_let_go(struct heap_class *class, struct slab *slab) {
+/* Nobody is given a block of it from here on. */
+static void heap_detach(struct heap_class *class, struct slab *slab) {
     heap_unlink(class, slab);
     if (class->carving == slab)
         class->carving = NULL;
     if (class->empty == slab)
         class->empty = NULL;
+}
+
+void heap_let_go(struct heap_class *class, struct slab *slab) {
+    heap_detach(class, slab);
     slab_delete(slab);
 }
 
 void heap_lend(struct heap_class *class, struct slab *slab) {
-    heap_unlink(class, slab);
-    if (class->carving == slab)
-        class->carving = NULL;
-    if (class->empty == slab)
-        class->empty = NULL;
+    heap_detach(class, slab);
     slab_set_bin(slab, HEAP_LENT, 0, slab->blocks);             /* the right one, whatever comes back to it */
     __atomic_store_n(&slab->lent, SLAB_LENT, __ATOMIC_RELAXED); /* inside `visit` */
 }
