@@ -27,14 +27,14 @@ static bool tidy_wants(struct tidying *tidying, struct slab *slab) {
     return (rests || tidying->now) && !done;
 }
 
-/* Takes the slab along if it has whole free pages, from block `from` on. False: not all of them, there is no place for more; then
- * a later visit goes on with it. */
-static bool tidy_take(struct tidying *tidying, struct slab *slab, unsigned from) {
+/* Takes the slab along if it has whole free pages, from block `from` on; it had `free` blocks when it was looked at from the first
+ * one on. False: not all of them, there is no place for more; then a later visit goes on with it. */
+static bool tidy_take(struct tidying *tidying, struct slab *slab, unsigned from, uint16_t free) {
     struct heap *heap = tidying->heap;
     while (tidying->found < TIDY_PAGES && limit_budget_left()) {
         if (!slab_find_pages(slab, &from, tidying->page, &tidying->pages[tidying->found])) {
             slab->purged_changes = slab->changes;
-            slab->purged_free = slab->free;
+            slab->purged_free = free;
             return true;
         }
         if (slab->bin != HEAP_LENT)
@@ -44,20 +44,20 @@ static bool tidy_take(struct tidying *tidying, struct slab *slab, unsigned from)
     }
     heap->tidied_partly = slab;
     heap->tidied_changes = slab->changes;
-    heap->tidied_free = slab->free;
+    heap->tidied_free = free;
     heap->tidied_from = (uint16_t)from;
     return false;
 }
 
-/* What the last visits left of a slab: with a small budget none would ever get beyond its first pages. False: this visit has done
- * its part. */
+/* What the last visits left of a slab, unless blocks of it were taken meanwhile: with a small budget none would ever get beyond its
+ * first pages. What others have freed before that is for another visit. False: this visit has done its part. */
 static bool tidy_go_on(struct tidying *tidying) {
     struct heap *heap = tidying->heap;
     struct slab *slab = heap->tidied_partly;
     heap->tidied_partly = NULL;
     bool here = slab && slab->owner == &heap->inbox && slab->bin < HEAP_BINS;
-    bool rests = here && slab->changes == heap->tidied_changes && slab->free == heap->tidied_free;
-    return !rests || tidy_take(tidying, slab, heap->tidied_from);
+    bool rests = here && slab->changes == heap->tidied_changes;
+    return !rests || tidy_take(tidying, slab, heap->tidied_from, heap->tidied_free);
 }
 
 /* Goes through a bin from where the last visit stopped. False: this visit has done its part. */
@@ -81,7 +81,7 @@ static bool tidy_bin(struct tidying *tidying, unsigned class, unsigned bin) {
             heap_let_go(mine, slab);
             continue;
         }
-        bool all = tidy_take(tidying, slab, 0);
+        bool all = tidy_take(tidying, slab, 0, slab->free);
         if (slab->bin != bin) /* go on with what stood behind it */
             heap->tidied = previous;
         if (!all)

@@ -1396,6 +1396,84 @@ static void heap_carves_on_from_a_slab_that_is_back(void **state) {
     }
 }
 
+/* A slab of sixteen blocks of a page, all written; of every second one of the first `freed`, which are free, live[] knows as ever. */
+static struct slab *slab_of_pages(struct heap *heap, unsigned class, unsigned freed) {
+    for (unsigned i = 0; i < 16; i++) {
+        take_block(heap, class);
+        *(char *)live[i].block = 1;
+    }
+    heap_drain(heap);
+    for (unsigned i = 0; i < freed; i += 2)
+        heap_flush(heap, class, &live[i].block, 1);
+    assert_ptr_equal(pagemap_record(live[0].block), pagemap_record(live[15].block));
+    return pagemap_record(live[0].block);
+}
+
+/* Frees the others, and the slab is no more. */
+static void end_slab_of_pages(struct heap *heap, unsigned class, unsigned freed) {
+    for (unsigned i = 0; i < 16; i++)
+        if (i >= freed || i % 2 != 0)
+            heap_flush(heap, class, &live[i].block, 1);
+    heap_drain(heap);
+    live_count = 0;
+}
+
+/* Looks with `budget` pieces of advice (0: as many as it takes). */
+static enum heap_tidied look_within(struct heap *heap, unsigned budget) {
+    size_t purged = 0;
+    limit.budget = budget;
+    atomic_store(&limit.spent, 0);
+    enum heap_tidied result = heap_tidy(heap, true, &purged);
+    limit.budget = 0;
+    return result;
+}
+
+/* A visit that does not get through a slab says nothing of the next one that has its record. */
+static void heap_tidies_the_next_slab_of_a_record_from_its_begin(void **state) {
+    (void)state;
+    const unsigned class = sizeclass_of(4096);
+    struct heap *heap = heap_take();
+    heap_move_in(heap);
+    struct slab *slab = slab_of_pages(heap, class, 12);
+    look_within(heap, 3);
+    assert_ptr_equal(heap->tidied_partly, slab);
+    end_slab_of_pages(heap, class, 12);
+    assert_int_equal(pagemap_tag(slab->start), PAGEMAP_NONE);
+    assert_ptr_equal(slab_of_pages(heap, class, 12), slab);
+    while (look_within(heap, 0) != HEAP_TIDY)
+        continue;
+    for (unsigned i = 0; i < 12; i += 2)
+        assert_int_equal(*(char *)live[i].block, 0);
+    end_slab_of_pages(heap, class, 12);
+    heap_retire(heap_move_out());
+    walk();
+}
+
+/* Others free a block of a slab each second: a visitor that has one piece of advice a second gets to its end all the same, and then to
+ * what was freed before the place where it was. */
+static void heap_tidies_on_while_others_free(void **state) {
+    (void)state;
+    const unsigned class = sizeclass_of(4096), freed = 8;
+    struct heap *heap = heap_take();
+    heap_move_in(heap);
+    struct slab *slab = slab_of_pages(heap, class, freed);
+    unsigned seconds = 0;
+    for (; seconds < freed / 2; seconds++) {
+        look_within(heap, 1);
+        assert_int_equal(*(char *)live[2 * seconds].block, 0);
+        assert_int_equal(remote_free(slab, live[2 * seconds + 1].block), SLAB_OK);
+    }
+    while (look_within(heap, 1) != HEAP_TIDY)
+        assert_true(seconds++ < 20);
+    for (unsigned i = 0; i < freed; i++)
+        assert_int_equal(*(char *)live[i].block, 0);
+    for (unsigned i = freed; i < 16; i++)
+        heap_flush(heap, class, &live[i].block, 1);
+    live_count = 0;
+    heap_retire(heap_move_out());
+    walk();
+}
+
 enum { TIDIED = 256 };
 
 /* Those of live[] that are marked. */
@@ -1490,6 +1568,8 @@ int main(void) {
         cmocka_unit_test_setup(heap_P2_a_lent_slab_gives_nothing_and_takes_all, setup),
         cmocka_unit_test_setup(heap_files_a_slab_that_is_back, setup),
         cmocka_unit_test_setup(heap_carves_on_from_a_slab_that_is_back, setup),
+        cmocka_unit_test_setup(heap_tidies_the_next_slab_of_a_record_from_its_begin, setup),
+        cmocka_unit_test_setup(heap_tidies_on_while_others_free, setup),
         cmocka_unit_test_setup(heap_tidies_whatever_the_budget, setup),
         cmocka_unit_test_setup(heap_P5_heaps_are_used_again_and_never_lost, setup),
         cmocka_unit_test_setup(heap_P1_P2_random_program, setup),
