@@ -6,7 +6,6 @@
 #include "os.h"
 #include "pages.h"
 
-#include <limits.h>
 #include <string.h>
 
 #define RUN_LARGEST ((size_t)SUPERSLAB_RUN_LARGEST * UNIT_SIZE)
@@ -193,7 +192,7 @@ static size_t large_overhang(size_t more) {
 }
 
 static bool large_has_too_many(void) {
-    size_t waiting = spare_resident_bytes() + larges.recent.resident;
+    size_t waiting = spare_resident_bytes() + larges.recent.bytes;
     return waiting > limit_keep(larges.cache_limit, waiting) || larges.waiting > LARGE_WAITING_MOST;
 }
 
@@ -367,9 +366,7 @@ static NOINLINE void large_measure(struct large *large) {
     favour_take(&larges.lock);
     size_t change = large->resident > before ? large->resident - before : before - large->resident;
     bool same = large->every > 0 && change <= large->extent / 16;
-    large->every = !same                               ? LARGE_MEASURE
-                   : large->every < LARGE_MEASURE_MOST ? large->every * 4
-                                                       : large->every;
+    large->every = !same ? 1 : large->every < LARGE_MEASURE_MOST ? large->every * 4 : large->every;
     large->due = large->every;
 }
 
@@ -386,14 +383,14 @@ static NOINLINE void large_let_wait(struct large *large) {
         large_wait(large);
         out = large_excess();
     }
-    ASSERT(P2, spare_resident_bytes() + larges.recent.resident <= larges.cache_limit || out);
+    ASSERT(P2, spare_resident_bytes() + larges.recent.bytes <= larges.cache_limit || out);
     favour_release(&larges.lock);
     large_release_all(out);
 }
 
 /* A block that need not be measured comes to hand; it goes on counting as held, so nothing is too much. */
 static bool large_put_recent(struct large *large) {
-    size_t keep = limit_keep(larges.cache_limit, larges.recent.resident), most = keep / 2;
+    size_t keep = limit_keep(larges.cache_limit, larges.recent.bytes), most = keep / 2;
     size_t waiting = spare_resident_bytes();
     if (UNLIKELY(waiting > most))
         most = keep > waiting ? keep - waiting : 0;
@@ -937,13 +934,11 @@ void *large_resize(struct large *large, size_t size) {
 
 /* ---- all in all ---- */
 
-/* What goes next: what has waited longest, while more than `keep` bytes wait (with 0 also what holds nothing), then, if `slack`,
- * that of live blocks. NULL: no more. */
+/* What goes next: what has waited longest, while more than `keep` bytes wait, then, if `slack`, that of live blocks. NULL: no more. */
 static struct large *large_give_up(size_t keep, bool slack) {
     favour_take(&larges.lock);
-    bool oldest = spare_resident_bytes() > keep || keep == 0;
-    struct large *large = oldest ? large_give_up_oldest() : NULL;
-    if (!large && slack && spare_resident_bytes() <= keep)
+    struct large *large = spare_waiting_bytes() > keep ? large_give_up_oldest() : NULL;
+    if (!large && slack)
         large = large_give_up_slack();
     favour_release(&larges.lock);
     return large;
@@ -970,16 +965,14 @@ static size_t large_unmap_stuck(void) {
     return unmapped;
 }
 
-size_t large_purge(size_t keep) {
+size_t large_purge(size_t keep, unsigned most) {
     size_t purged = large_unmap_stuck();
-    bool runs = false;
+    struct large *large;
     large_have_record();
     large_gather_now();
-    for (struct large *large; (large = large_give_up(keep, true)) != NULL;) {
-        runs |= large->home != NULL;
+    for (; most > 0 && (large = large_give_up(keep, true)) != NULL; most--)
         purged += large_release(large);
-    }
-    return runs ? purged + superslab_purge(keep, UINT_MAX) : purged;
+    return purged;
 }
 
 /* The slack of a block that has had it since before the last look, NULL if there is none. */
@@ -1006,15 +999,16 @@ size_t large_purge_rested(void) {
     size_t purged = large_purge_rested_slack();
     large_gather_now();
     favour_take(&larges.lock);
-    size_t rested = spare_rested_bytes(), keep = spare_resident_bytes() - rested;
+    size_t rested = spare_rested_bytes(), keep = spare_waiting_bytes() - rested;
     favour_release(&larges.lock);
-    for (struct large *large; rested > 0 && (large = large_give_up(keep, false)) != NULL;)
+    struct large *large;
+    for (unsigned i = 0; i < LARGE_WAITING_MOST && (large = large_give_up(keep, false)) != NULL; i++)
         purged += large_release(large);
     return purged;
 }
 
 size_t large_waiting_bytes(void) {
-    return spare_resident_bytes() + __atomic_load_n(&larges.recent.resident, __ATOMIC_RELAXED) +
+    return spare_waiting_bytes() + __atomic_load_n(&larges.recent.bytes, __ATOMIC_RELAXED) +
            __atomic_load_n(&larges.slack, __ATOMIC_RELAXED);
 }
 

@@ -3,8 +3,8 @@
  * Owns blocks above the largest size class. Up to 1 MiB a block is a run of units in a superslab; above, or
  * for alignments above a unit, it is a mapping of its own. A freed block waits whole (spare.h) for the next
  * request of nearly its size: a program that takes and returns large buffers makes no system calls and faults no
- * pages. How much of it is in memory is measured at its first free and at each LARGE_MEASURE-th after, less and less
- * often while that does not change, down to each LARGE_MEASURE_MOST-th; what live and waiting blocks hold stays together
+ * pages. How much of it is in memory is measured at its first two frees, then less and less often while that does not
+ * change, down to each LARGE_MEASURE_MOST-th; what live and waiting blocks hold stays together
  * within three sixteenths above what was once live, and where a new one would bring it above what was once live, what waits
  * serves it. Of what waits longest only the end goes home, as much as is too much. A block that grows takes its pages along
  * (mremap); it moves into what waits when that is large enough, and keeps the rest as slack.
@@ -31,7 +31,6 @@
 
 enum {
     LARGE_WAITING_MOST = 256,
-    LARGE_MEASURE = 64,
     LARGE_MEASURE_MOST = 1024,
     LARGE_GIVE_UP = 32,
     LARGE_PEAK_SIXTEENTHS = 19, /* of what was once live: what live and waiting blocks may hold together */
@@ -55,15 +54,16 @@ void large_delete(struct large *large);
  * NULL when that cannot be done without copying (the block is as it was). Shrinks where that saves memory. */
 void *large_resize(struct large *large, size_t size);
 
-/* Gives up what waits, oldest first, until at most `keep` bytes of it are in memory, and the slack of live blocks.
- * Runs go to their superslabs, and on from there. Returns the bytes that went home. */
-size_t large_purge(size_t keep);
+/* Gives up what waits, oldest first, until at most `keep` bytes of it wait, and the slack of live blocks; no more than `most` of
+ * them. Runs go to their superslabs, where they are dirty. Returns the bytes that went home. */
+size_t large_purge(size_t keep, unsigned most);
 
 /* Gives home what has waited since the last call of this function, and was not needed once, and the slack of live blocks
  * that is as old. Returns the bytes. */
 size_t large_purge_rested(void);
 
-/* Bytes in memory of blocks that wait for the next request, and the slack of live ones. */
+/* Bytes of blocks that wait for the next request, and the slack of live ones: all that may be in memory, since what was
+ * measured may be long ago. */
 size_t large_waiting_bytes(void);
 
 /* Bytes in memory that may wait; told by lifecycle once. */

@@ -38,7 +38,7 @@ static void purge_tidy(bool now, struct purge_looked *looked) {
     looked->later |= looked->reached == REACHES_AT_ONCE;
 }
 
-/* Gives home what rested since the last look. Returns the bytes. */
+/* Gives home what rested since the last look. Returns the bytes. Before slabs are tidied: of a budget of calls this makes more. */
 static size_t purge_rested(unsigned calls) {
     return superslab_purge_rested(calls) + large_purge_rested();
 }
@@ -49,19 +49,20 @@ size_t purge_waiting_bytes(void) {
 
 struct purge_looked purge_look(void) {
     struct purge_looked looked = {0};
-    purge_tidy(false, &looked);
     looked.bytes += purge_rested(UINT_MAX);
+    purge_tidy(false, &looked);
+    superslab_end_look(); /* with what the tidied slabs have left */
     looked.later |= purge_waiting_bytes() > 0;
     return looked;
 }
 
 void purge_look_here(void) {
-    size_t bytes = 0;
+    size_t bytes = purge_rested(PURGE_ADVICE_AT_ONCE);
     if (heap_own && lock_try(&purge_visitors)) {
         heap_tidy(heap_own, false, &bytes);
         lock_release(&purge_visitors);
     }
-    purge_rested(PURGE_ADVICE_AT_ONCE);
+    superslab_end_look();
 }
 
 /* ---- at once ---- */
@@ -82,7 +83,8 @@ static void purge_down_to(size_t keep) {
 /* Of what waits, only what fits is kept; after each LIMIT_STEP of growth heaps are drained, too. */
 static COLD void purge_near_limit(void) {
     size_t waiting = large_waiting_bytes();
-    large_purge(limit_keep(waiting, waiting));
+    large_purge(limit_keep(waiting, waiting), LARGE_GIVE_UP);
+    purge_down_to(SIZE_MAX);
     if (!limit_wants_drain())
         return;
     purge_heaps();
@@ -100,7 +102,7 @@ void purge_step(void) {
 size_t purge_all(void) {
     limit_lift_budget(true);
     size_t bytes = purge_heaps();
-    bytes += large_purge(0); /* first: its runs become dirty units */
+    bytes += large_purge(0, UINT_MAX); /* first: its runs become dirty units */
     bytes += superslab_purge(0, UINT_MAX);
     limit_lift_budget(false);
     return bytes;
@@ -108,7 +110,7 @@ size_t purge_all(void) {
 
 size_t purge_for_space(void) {
     limit_lift_budget(true);
-    size_t bytes = purge_heaps() + large_purge(0);
+    size_t bytes = purge_heaps() + large_purge(0, UINT_MAX);
     bytes += superslab_unmap_free();
     bytes += superslab_purge(0, UINT_MAX);
     limit_lift_budget(false);

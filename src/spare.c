@@ -6,7 +6,7 @@ static struct {
     uint64_t filled[SPARE_WORDS]; /* a bit a bin */
     struct spare_ages ages;
     size_t resident, mappings, runs; /* bytes */
-    size_t rested;                   /* the least that resident was since somebody asked */
+    size_t rested;                   /* the least that waited since somebody asked */
 } spares;
 
 /* Apart, because they start as zeros: they take no room in the file and no page until they are used. */
@@ -38,9 +38,9 @@ static void spare_count(const struct large *large, bool waits) {
     size_t *total = large->home ? &spares.runs : &spares.mappings;
     size_t resident = spares.resident + (waits ? large->resident : -large->resident);
     __atomic_store_n(&spares.resident, resident, __ATOMIC_RELAXED);
-    if (spares.resident < spares.rested)
-        spares.rested = spares.resident;
     __atomic_store_n(total, *total + (waits ? large->extent : -large->extent), __ATOMIC_RELAXED);
+    if (spares.mappings + spares.runs < spares.rested)
+        spares.rested = spares.mappings + spares.runs;
     if (large->home)
         superslab_count_waiting(waits ? large->extent >> UNIT_SHIFT : -(large->extent >> UNIT_SHIFT));
 }
@@ -131,7 +131,7 @@ struct large *spare_oldest(void) {
 
 size_t spare_rested_bytes(void) {
     size_t bytes = spares.rested;
-    spares.rested = spares.resident;
+    spares.rested = spares.mappings + spares.runs;
     return bytes;
 }
 
@@ -145,4 +145,8 @@ size_t spare_mapping_bytes(void) {
 
 size_t spare_run_bytes(void) {
     return __atomic_load_n(&spares.runs, __ATOMIC_RELAXED);
+}
+
+size_t spare_waiting_bytes(void) {
+    return spare_mapping_bytes() + spare_run_bytes();
 }

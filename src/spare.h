@@ -8,7 +8,7 @@
  *
  * P1  a block taken has at least the bytes asked for, at most those allowed, and its start is aligned
  * P2  the sums of bytes are those of the blocks that wait
- * P3  at most SPARE_RECENT blocks are on the stacks of those freed last, with fewer bytes in memory than it was told
+ * P3  at most SPARE_RECENT blocks are on the stacks of those freed last, with fewer bytes than it was told
  *
  * Called by large alone, under large's lock; it never waits, maps or allocates. Every call takes bounded time:
  * SPARE_WORDS words of a bitmap, and SPARE_LOOKS blocks of each bin that may do.
@@ -89,36 +89,38 @@ void spare_remove(struct large *large);
 
 size_t spare_resident_bytes(void); /* may be read without the lock */
 
-/* The least that those were since the last call of this function: what nobody has asked for meanwhile. */
-size_t spare_rested_bytes(void);
-
 size_t spare_mapping_bytes(void); /* address space of mappings that wait; may be read without the lock */
 size_t spare_run_bytes(void);     /* the same of runs */
+size_t
+spare_waiting_bytes(void); /* of both: the most that can be in memory, however long ago it was measured */
+
+/* The least that the last were since the last call of this function: what nobody has asked for meanwhile. */
+size_t spare_rested_bytes(void);
 
 /* The blocks freed last, at hand: on stacks, one for each of the first bins. A block here is in no other list and no other
  * sum: to put one here and to take it again is a handful of stores. It comes to wait in order when large gathers it. */
 struct spare_recent {
     struct large *stack[SPARE_RECENT_BINS]; /* by next */
     uint64_t filled;                        /* a bit a stack */
-    size_t resident; /* bytes of them in memory, as last measured; may be read without the lock */
+    size_t bytes;                           /* address space of them; may be read without the lock */
     unsigned count;
 };
 
-static inline void spare_recent_count(struct spare_recent *recent, size_t resident, unsigned blocks) {
-    __atomic_store_n(&recent->resident, recent->resident + resident, __ATOMIC_RELAXED);
+static inline void spare_recent_count(struct spare_recent *recent, size_t bytes, unsigned blocks) {
+    __atomic_store_n(&recent->bytes, recent->bytes + bytes, __ATOMIC_RELAXED);
     recent->count += blocks;
 }
 
-/* False: there are blocks enough, or `most` bytes of them would be in memory. */
+/* False: there are blocks enough, or they would have `most` bytes. */
 static inline bool spare_recent_put(struct spare_recent *recent, struct large *large, size_t most) {
     unsigned bin = spare_bin(large->extent);
     if (UNLIKELY(bin >= SPARE_RECENT_BINS || recent->count == SPARE_RECENT ||
-                 recent->resident + large->resident >= most))
+                 recent->bytes + large->extent >= most))
         return false;
     large->next = recent->stack[bin];
     recent->stack[bin] = large;
     recent->filled |= 1ULL << bin;
-    spare_recent_count(recent, large->resident, 1);
+    spare_recent_count(recent, large->extent, 1);
     return true;
 }
 
@@ -132,7 +134,7 @@ static inline struct large *spare_recent_take(struct spare_recent *recent, size_
     struct large *large = recent->stack[bin];
     recent->stack[bin] = large->next;
     recent->filled &= ~((uint64_t)(large->next == NULL) << bin);
-    spare_recent_count(recent, -large->resident, -1u);
+    spare_recent_count(recent, -large->extent, -1u);
     ASSERT(P1, large->extent >= bytes);
     return large;
 }

@@ -29,7 +29,7 @@ static struct {
     struct superslab *vacant;
     size_t dirty_units, mapped_units, free_units, waiting_units;
     size_t used_peak;   /* the most units that were ever in use at once */
-    uint32_t look;      /* how often superslab_purge_rested was called */
+    uint32_t look;      /* how many have ended */
     size_t dense_units; /* atomic, relaxed: a sum that decides about speed only */
 } superslabs = {.lock = LOCK_INITIAL(5), .decommit = true};
 
@@ -400,9 +400,14 @@ size_t superslab_purge_rested(unsigned calls) {
     lock_take(&superslabs.lock);
     uint32_t from = superslabs.purge_from;
     size_t purged = superslab_purge_from(&from, true, 0, calls);
-    superslabs.look++;
     lock_release(&superslabs.lock);
     return purged;
+}
+
+void superslab_end_look(void) {
+    lock_take(&superslabs.lock);
+    superslabs.look++;
+    lock_release(&superslabs.lock);
 }
 
 /* The first superslab from *number on that is free as a whole, claimed; all of it counts as held now. */

@@ -72,9 +72,12 @@ void superslab_add_dense(size_t units);
  * pieces of advice were given. Returns the bytes that went home. */
 size_t superslab_purge(size_t keep, unsigned calls);
 
-/* Decommits the units that have been dirty since the last call of this function, the youngest superslab's first, with at
- * most `calls` pieces of advice: what nobody has needed meanwhile. Returns the bytes that went home. */
+/* Decommits the units that have been dirty since the last look ended, the youngest superslab's first, with at most `calls`
+ * pieces of advice: what nobody has needed meanwhile. Returns the bytes that went home. */
 size_t superslab_purge_rested(unsigned calls);
+
+/* A look ends: what is dirty may rest from here on. */
+void superslab_end_look(void);
 
 /* Unmaps the superslabs that are free as a whole: for when address space itself has run out. Returns the
  * bytes. */

@@ -5,6 +5,7 @@
 #include "kernel.h"
 #include "unit/unit.h"
 
+#include <limits.h>
 #include <string.h>
 
 #define CACHE (16 * MIB)
@@ -66,7 +67,7 @@ static void check_held(void) {
 
 /* What waits is within its bounds. */
 static void check_cache(void) {
-    assert_true(larges.recent.resident <= larges.cache_limit / 2);
+    assert_true(larges.recent.bytes <= larges.cache_limit / 2);
     large_gather_now();
     assert_true(spare_resident_bytes() <= larges.cache_limit);
     assert_true(spare_mapping_bytes() <= large_mapped_bytes());
@@ -82,7 +83,7 @@ static void check_cache(void) {
 
 static int setup(void **state) {
     kernel_reset(state);
-    large_purge(0);
+    large_purge(0, ALWAYS);
     limit_configure(SIZE_MAX - 1, 0, 0); /* so that what is held is counted */
     check_held();
     large_configure(CACHE);
@@ -108,7 +109,7 @@ static void large_P1_runs_and_mappings(void **state) {
     for (size_t i = 0; i < ARRAY_LENGTH(sizes); i++)
         delete_block(blocks[i]);
     check_cache();
-    large_purge(0);
+    large_purge(0, ALWAYS);
     assert_int_equal(large_mapped_bytes(), mapped);
 }
 
@@ -135,7 +136,7 @@ static void large_gives_the_tail_of_used_memory_home(void **state) {
         assert_int_equal(pages_resident(block, 2 * UNIT_SIZE, &density), asked[i].resident);
         assert_int_equal(block[asked[i].size - 1], 0xa5);
         delete_block(block);
-        large_purge(0);
+        large_purge(0, ALWAYS);
         superslab_purge(0, UINT_MAX);
     }
 }
@@ -184,7 +185,7 @@ static void large_P2_cache_is_bounded_in_bytes(void **state) {
     }
     assert_int_equal(large_cached_bytes(), CACHE);
     assert_int_equal(kernel.unmap.count, 6); /* each of the last six drove out one */
-    assert_int_equal(large_purge(9 * MIB), 8 * MIB);
+    assert_int_equal(large_purge(9 * MIB, ALWAYS), 8 * MIB);
     assert_int_equal(large_cached_bytes(), 8 * MIB);
     large_configure(8 * MIB);
     delete_block(new_dense_block(20 * MIB)); /* too much by itself; it took the pages of those that waited */
@@ -231,7 +232,7 @@ static void large_cache_makes_way(void **state) {
     delete_block(new_block(3 * MIB));
     assert_int_equal(kernel.map.count, maps);
     check_cache();
-    large_purge(0);
+    large_purge(0, ALWAYS);
     large_configure(32 * MIB);
     for (unsigned i = 0; i < 16; i++)
         blocks[i] = new_dense_block(2 * MIB);
@@ -255,7 +256,7 @@ static void large_cached_mapping_is_used_again(void **state) {
     assert_int_equal(block[0], 0xa5);
     assert_int_equal(kernel.map.count, 0);
     delete_block(block);
-    void *other = new_block(5 * MIB); /* not nearly of the size */
+    void *other = new_block(3 * MIB); /* not nearly of the size */
     assert_ptr_not_equal(other, block);
     assert_ptr_equal(large_new(2 * MIB, 16, &zeroed), block);
     void *best = new_block(2 * MIB + 100 * KIB);
@@ -337,7 +338,7 @@ static void large_huge_or_cold_goes_whole(void **state) {
     four_wait(true);
     spare_oldest()->huge = true;
     assert_int_equal(gone_for_runs(), 4 * MIB);
-    large_purge(0);
+    large_purge(0, ALWAYS);
     larges.live_peak = 0;
     four_wait(false);
     size_t gone = gone_for_runs(); /* that was too little: an end of the next one goes with it */
@@ -461,7 +462,7 @@ static void large_block_in_memory_serves_before_another_goes(void **state) {
     }
     assert_int_equal(kernel.map.count + kernel.unmap.count, 0);
     check_cache();
-    large_purge(0);
+    large_purge(0, ALWAYS);
     first = new_dense_block(2 * MIB);
     void *other = new_dense_block(4 * MIB);
     delete_block(first);
@@ -472,7 +473,7 @@ static void large_block_in_memory_serves_before_another_goes(void **state) {
     assert_int_equal(large_mapped_bytes(), 7 * MIB);
     delete_block(first);
     delete_block(other);
-    large_purge(0);
+    large_purge(0, ALWAYS);
     first = new_block(4 * MIB);
     delete_block(first);
     other = new_block(2 * MIB);
@@ -554,7 +555,7 @@ static void large_stretched_block_gets_the_pages_of_others(void **state) {
         memset(both, 0x33, 3 * MIB);
         delete_block(both);
         check_cache();
-        large_purge(0);
+        large_purge(0, ALWAYS);
         kernel_reset(state);
         assert_int_equal(large_mapped_bytes(), 0);
     }
@@ -569,7 +570,7 @@ static void large_run_moves_into_its_kind(void **state) {
     unsigned char *run = new_block(256 * KIB);
     assert_ptr_equal(large_resize(record_of(run), 320 * KIB), run);
     delete_block(run);
-    large_purge(0);
+    large_purge(0, ALWAYS);
     unsigned char *grown = large_resize(record_of(new_block(2 * MIB)), 4 * MIB);
     memset(grown, 1, 4 * MIB);
     delete_block(grown);
@@ -606,7 +607,7 @@ static void large_mapping_has_some_areas(void **state) {
         assert_ptr_equal(grown, target);
         run = new_block((15 - i) * UNIT_SIZE); /* each seam lies below the one before */
     }
-    large_purge(0);
+    large_purge(0, ALWAYS);
     assert_int_equal(large_mapped_bytes(), 0);
 }
 
@@ -635,7 +636,7 @@ static void large_slack_outlives_a_refusal(void **state) {
     assert_int_equal(larges.slack, 14 * MIB);
     struct large *unused = larges.unused;
     larges.unused = NULL;
-    assert_int_equal(large_purge(0), 14 * MIB);
+    assert_int_equal(large_purge(0, ALWAYS), 14 * MIB);
     assert_int_equal(larges.slack, 0);
     for (struct large *record; (record = large_pop(&unused)) != NULL;)
         large_push(&larges.unused, record);
@@ -651,7 +652,7 @@ static void large_part_that_is_cut_off_has_a_place_in_the_pagemap(void **state) 
     unsigned char *blocks[MOST], *last = NULL;
     unsigned count = 0;
     delete_block(new_block(100 * KIB));
-    large_purge(0); /* its record is at hand */
+    large_purge(0, ALWAYS); /* its record is at hand */
     while (count < MOST &&
            (!last || (uintptr_t)last >> CHUNK_SHIFT == (uintptr_t)(last + 2 * MIB) >> CHUNK_SHIFT))
         last = blocks[count++] = new_block(size);
@@ -750,7 +751,7 @@ static void large_grows_into_what_waits(void **state) {
     kernel.remap.count = 0;
     assert_ptr_equal(large_resize(record_of(block), 10 * MIB), block);
     assert_int_equal(kernel.remap.count + kernel.map.count, 0);
-    assert_int_equal(large_purge(0), 6 * MIB);
+    assert_int_equal(large_purge(0, ALWAYS), 6 * MIB);
     assert_int_equal(record_of(block)->extent, 10 * MIB);
     assert_int_equal(large_mapped_bytes(), 10 * MIB);
     delete_block(block);
@@ -786,7 +787,7 @@ static void large_of_two_areas_grows(void **state) {
         assert_int_equal(block[5 * MIB], 0x33);
         block[20 * MIB - 1] = 1;
         delete_block(block);
-        large_purge(0);
+        large_purge(0, ALWAYS);
         assert_int_equal(large_mapped_bytes(), 0);
     }
 }
@@ -810,7 +811,7 @@ static void large_moves_again_and_again(void **state) {
         assert_int_equal(block[size - 1], moves);
     }
     delete_block(block);
-    large_purge(0);
+    large_purge(0, ALWAYS);
     assert_int_equal(large_mapped_bytes(), 0);
 }
 
@@ -883,9 +884,9 @@ static void large_P3_what_could_not_be_unmapped_goes_later(void **state) {
     kernel.unmap.refuse = 4;
     delete_block(first);
     delete_block(second);
-    assert_int_equal(large_purge(0), 0);
+    assert_int_equal(large_purge(0, ALWAYS), 0);
     assert_int_equal(length_of(larges.stuck), 2);
-    assert_int_equal(large_purge(0), 8 * MIB);
+    assert_int_equal(large_purge(0, ALWAYS), 8 * MIB);
     assert_null(larges.stuck);
     assert_int_equal(large_mapped_bytes(), 0);
 }
@@ -998,9 +999,9 @@ static void large_stops_at_the_hard_limit(void **state) {
     assert_int_equal(block[12 * MIB - 1], 0xa5);
     check_held();
     delete_block(block);
-    large_purge(0); /* what waits is held */
+    large_purge(0, ALWAYS); /* what waits is held */
     delete_block(new_block(12 * MIB));
-    large_purge(0);
+    large_purge(0, ALWAYS);
     check_held();
     kernel.map.refuse = 1;
     assert_null(large_new(12 * MIB, 16, &zeroed));
@@ -1022,15 +1023,17 @@ static void large_keeps_nothing_near_the_soft_limit(void **state) {
     check_cache();
 }
 
-/* From its second free on a block is at hand, in no order and no sum but its own. */
+/* When it need not be measured a freed block is at hand, in no order and no sum but its own. */
 static void large_freed_last_is_at_hand(void **state) {
     (void)state;
     void *block = new_block(300 * KIB);
-    delete_block(block);
-    assert_int_equal(larges.recent.count, 0); /* it was measured */
-    assert_ptr_equal(new_block(300 * KIB), block);
+    for (int i = 0; i < 2; i++) {
+        delete_block(block);
+        assert_int_equal(larges.recent.count, 0); /* it was measured */
+        assert_ptr_equal(new_block(300 * KIB), block);
+    }
     size_t held = larges.held, mapped = superslab_mapped_bytes();
-    for (int i = 0; i < LARGE_MEASURE - 1; i++) {
+    for (int i = 0; i < 3; i++) {
         delete_block(block);
         assert_int_equal(larges.recent.count, 1);
         assert_int_equal(spare_resident_bytes(), 0);
@@ -1046,21 +1049,45 @@ static void large_freed_last_is_at_hand(void **state) {
     assert_int_equal(larges.recent.count, 1);
     void *other = new_block(200 * KIB); /* not nearly of the size */
     assert_ptr_not_equal(other, block);
-    large_purge(0);
+    large_purge(0, ALWAYS);
     assert_int_equal(larges.recent.count, 0);
     assert_int_equal(large_waiting_bytes(), 0);
     delete_block(other);
     check_cache();
 }
 
-/* Frees each block twice: the second time it need not be measured. */
+/* Frees each block three times: the third time it need not be measured. */
 static void delete_to_hand(void **blocks, unsigned count, size_t size) {
-    for (unsigned i = 0; i < count; i++) {
-        delete_block(blocks[i]);
-        blocks[i] = new_dense_block(size);
+    for (unsigned i = 0; i < 2 * count; i++) {
+        delete_block(blocks[i % count]);
+        blocks[i % count] = new_dense_block(size);
     }
     for (unsigned i = 0; i < count; i++)
         delete_block(blocks[i]);
+}
+
+/* What was measured when nothing had been written to it, and is written whole by the next one, is within the bounds and goes home. */
+static void large_P2_what_was_measured_long_ago_goes_home(void **state) {
+    (void)state;
+    enum { LIVES = 8, EACH = 40 };
+    static const size_t size = 3 * MIB;
+    void *blocks[EACH];
+    bool zeroed;
+    for (int life = 0; life < LIVES; life++) {
+        for (int i = 0; i < EACH; i++) {
+            blocks[i] = large_new(size, 16, &zeroed);
+            if (life == LIVES - 1)
+                memset(blocks[i], 1, size);
+        }
+        for (int i = 0; i < EACH; i++)
+            large_delete(record_of(blocks[i]));
+    }
+    assert_true(spare_resident_bytes() + larges.recent.bytes <= CACHE);
+    assert_int_equal(large_waiting_bytes(), EACH * size); /* the janitor comes for it */
+    large_purge_rested();
+    assert_int_equal(large_purge_rested(), EACH * size);
+    assert_int_equal(large_waiting_bytes(), 0);
+    check_cache();
 }
 
 static void large_P2_what_is_at_hand_counts(void **state) {
@@ -1070,11 +1097,11 @@ static void large_P2_what_is_at_hand_counts(void **state) {
         blocks[i] = new_dense_block(2 * MIB);
     delete_to_hand(blocks, 10, 2 * MIB);
     assert_true(larges.recent.count > 0);
-    assert_true(larges.recent.resident < CACHE / 2);
+    assert_true(larges.recent.bytes < CACHE / 2);
     assert_true(large_waiting_bytes() <= CACHE);
     check_cache();
     large_configure(0);
-    large_purge(0);
+    large_purge(0, ALWAYS);
     delete_block(new_block(2 * MIB));
     delete_block(new_block(2 * MIB));
     assert_int_equal(larges.recent.count, 0);
@@ -1115,10 +1142,10 @@ static void large_P2_at_hand_has_no_places_of_its_own(void **state) {
         last[i] = new_block(MIB + 1);
     for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
         blocks[i] = new_block(MIB + 1);
-    for (unsigned i = 0; i < ARRAY_LENGTH(last); i++)
-        delete_block(last[i]);
-    for (unsigned i = 0; i < ARRAY_LENGTH(last); i++)
-        last[i] = new_block(MIB + 1);
+    for (unsigned i = 0; i < 2 * ARRAY_LENGTH(last); i++) { /* from now on they need not be measured */
+        delete_block(last[i % ARRAY_LENGTH(last)]);
+        last[i % ARRAY_LENGTH(last)] = new_block(MIB + 1);
+    }
     for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
         delete_block(blocks[i]);
     for (unsigned i = 0; i < ARRAY_LENGTH(last); i++)
@@ -1165,7 +1192,7 @@ static void large_slack_outlives_a_shrink_that_is_refused(void **state) {
     assert_ptr_equal(large_resize(record_of(block), 6 * MIB), block);
     kernel.unmap.refuse = 0;
     assert_int_equal(larges.slack, 8 * MIB);
-    large_purge(0);
+    large_purge(0, ALWAYS);
     assert_int_equal(record_of(block)->extent, 8 * MIB);
     assert_int_equal(larges.slack, 0);
     delete_block(block);
@@ -1231,7 +1258,7 @@ static void large_puts_nothing_together_where_mappings_are_many(void **state) {
         assert_true(limit.count_at > 0);
         limit.tight = false;
         delete_block(block);
-        large_purge(0);
+        large_purge(0, ALWAYS);
         assert_int_equal(large_mapped_bytes(), 0);
     }
 }
@@ -1294,7 +1321,7 @@ static void large_P2_a_shrunken_block_counts_for_what_is_left(void **state) {
 
 static int setup_huge(void **state) {
     setup(state);
-    large_purge(0);
+    large_purge(0, ALWAYS);
     huge_configure(true);
     huge_learn(PAGES_SPARSE);
     huge_watch(NULL);
@@ -1303,7 +1330,7 @@ static int setup_huge(void **state) {
 
 static int teardown_huge(void **state) {
     (void)state;
-    large_purge(0);
+    large_purge(0, ALWAYS);
     huge_configure(false);
     return 0;
 }
@@ -1526,6 +1553,7 @@ int main(void) {
         cmocka_unit_test_setup(large_stops_at_the_hard_limit, setup),
         cmocka_unit_test_setup(large_keeps_nothing_near_the_soft_limit, setup),
         cmocka_unit_test_setup(large_freed_last_is_at_hand, setup),
+        cmocka_unit_test_setup(large_P2_what_was_measured_long_ago_goes_home, setup),
         cmocka_unit_test_setup(large_P2_what_is_at_hand_counts, setup),
         cmocka_unit_test_setup(large_P2_what_is_at_hand_counts_with_the_others, setup),
         cmocka_unit_test_setup(large_P2_at_hand_has_no_places_of_its_own, setup),

@@ -16,10 +16,11 @@ THREAD_LOCAL struct heap *heap_own;
 static struct {
     size_t dirty, piece, unmappable, cached;        /* bytes; piece: what one advice gives back */
     size_t rested, waiting, waiting_rested, tidied; /* bytes */
-    unsigned advices, steps, drained, idle_drained, visits,
+    unsigned advices, steps, drained, idle_drained, visits, visits_before,
         more; /* more: visits after which there is still more */
     enum heap_tidied result;
-    bool tidy; /* the heap needs no visit */
+    bool tidy;         /* the heap needs no visit */
+    unsigned given_up; /* pieces of what is cached */
     size_t below_peak;
     bool reachable, allowed; /* threads */
     enum heap_reached reached;
@@ -129,11 +130,16 @@ size_t superslab_purge(size_t keep, unsigned calls) {
 }
 
 size_t superslab_purge_rested(unsigned calls) {
+    assert_int_equal(fake.visits, fake.visits_before); /* the budget is not spent on single pages yet */
     size_t keep = fake.dirty > fake.rested ? fake.dirty - fake.rested : 0, before = fake.dirty;
     if (fake.rested > 0)
         superslab_purge(keep, calls);
-    fake.rested = fake.dirty;
     return before - fake.dirty;
+}
+
+void superslab_end_look(void) {
+    fake.visits_before = fake.visits;
+    fake.rested = fake.dirty;
 }
 
 size_t superslab_unmap_free(void) {
@@ -142,9 +148,13 @@ size_t superslab_unmap_free(void) {
     return bytes;
 }
 
-size_t large_purge(size_t keep) {
-    size_t bytes = fake.cached > keep ? fake.cached - keep : 0;
-    fake.cached -= bytes;
+size_t large_purge(size_t keep, unsigned most) {
+    size_t bytes = 0;
+    for (; most > 0 && fake.cached > keep; most--, fake.given_up++) {
+        size_t piece = fake.cached - keep < fake.piece ? fake.cached - keep : fake.piece;
+        fake.cached -= piece;
+        bytes += piece;
+    }
     return bytes;
 }
 
@@ -182,6 +192,15 @@ static void purge_P1_one_call_gives_few_pieces_of_advice(void **state) {
     fake.dirty = GIB;
     after_free();
     assert_int_equal(fake.advices, PURGE_ADVICE_AT_ONCE);
+}
+
+static void purge_P1_near_a_limit_too(void **state) {
+    (void)state;
+    fake.dirty = fake.waiting = fake.cached = GIB;
+    atomic_store(&limit.watching, true);
+    purge_after_take();
+    assert_int_equal(fake.given_up, LARGE_GIVE_UP);
+    assert_in_range(fake.advices, 1, 2 * PURGE_ADVICE_AT_ONCE);
 }
 
 static void purge_near_a_limit_keeps_what_fits(void **state) {
@@ -355,6 +374,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(purge_P1_one_call_gives_few_pieces_of_advice, setup),
         cmocka_unit_test_setup(purge_does_nothing_below_the_limit, setup),
+        cmocka_unit_test_setup(purge_P1_near_a_limit_too, setup),
         cmocka_unit_test_setup(purge_near_a_limit_keeps_what_fits, setup),
         cmocka_unit_test_setup(purge_near_a_limit_drains_heaps_after_each_step, setup),
         cmocka_unit_test_setup(purge_P2_advice_comes_a_quarter_of_the_limit_apart, setup),

@@ -127,16 +127,17 @@ static void spare_oldest_goes_first_and_newest_out(void **state) {
 /* The least that waited between two looks: what came back in between was wanted. */
 static void spare_rests_what_nobody_took(void **state) {
     (void)state;
+    enum { SIZE = 40 * UNIT_SIZE }; /* whatever was in memory when that was measured */
     for (unsigned i = 0; i < 2; i++) {
-        records[i] = (struct large){.extent = 40 * (size_t)UNIT_SIZE, .resident = 4096};
+        records[i] = (struct large){.extent = SIZE, .resident = 4096 * i};
         spare_put(&records[i]);
     }
     spare_rested_bytes();
-    assert_int_equal(spare_rested_bytes(), 2 * 4096);
+    assert_int_equal(spare_rested_bytes(), 2 * SIZE);
     spare_remove(&records[1]);
     spare_put(&records[1]);
-    assert_int_equal(spare_rested_bytes(), 4096);
-    assert_int_equal(spare_rested_bytes(), 2 * 4096);
+    assert_int_equal(spare_rested_bytes(), SIZE);
+    assert_int_equal(spare_rested_bytes(), 2 * SIZE);
     spare_remove(&records[0]);
     spare_remove(&records[1]);
     assert_int_equal(spare_rested_bytes(), 0);
@@ -148,16 +149,16 @@ static void spare_P3_stacks_are_bounded(void **state) {
     struct large blocks[SPARE_RECENT + 1] = {{.extent = 0}};
     for (unsigned i = 0; i <= SPARE_RECENT; i++) {
         blocks[i] = (struct large){.extent = (1 + i % 7) * (size_t)UNIT_SIZE, .resident = 4096};
-        assert_int_equal(spare_recent_put(&recent, &blocks[i], MIB), i < SPARE_RECENT);
+        assert_int_equal(spare_recent_put(&recent, &blocks[i], GIB), i < SPARE_RECENT);
     }
     for (unsigned i = SPARE_RECENT; i > 0; i--)
         assert_non_null(spare_recent_take(&recent, UNIT_SIZE, MIB));
     assert_null(spare_recent_take(&recent, UNIT_SIZE, MIB));
-    assert_int_equal(recent.resident + recent.filled + recent.count, 0);
+    assert_int_equal(recent.bytes + recent.filled + recent.count, 0);
     for (unsigned i = 0; i < 3; i++)
-        assert_int_equal(spare_recent_put(&recent, &blocks[i], 3 * 4096), i < 2);
+        assert_int_equal(spare_recent_put(&recent, &blocks[i], 6 * UNIT_SIZE), i < 2); /* 1, 2, 3 units */
     struct large huge = {.extent = GIB};
-    assert_false(spare_recent_put(&recent, &huge, MIB));
+    assert_false(spare_recent_put(&recent, &huge, 4 * GIB));
 }
 
 static void spare_P1_stacks_hand_out_what_fits(void **state) {
@@ -167,7 +168,7 @@ static void spare_P1_stacks_hand_out_what_fits(void **state) {
     static const unsigned units[4] = {4, 5, 5, 40};
     for (unsigned i = 0; i < 4; i++) {
         blocks[i] = (struct large){.extent = units[i] * (size_t)UNIT_SIZE};
-        assert_true(spare_recent_put(&recent, &blocks[i], MIB));
+        assert_true(spare_recent_put(&recent, &blocks[i], GIB));
     }
     assert_null(spare_recent_take(&recent, 6 * UNIT_SIZE, 39 * UNIT_SIZE));
     assert_ptr_equal(spare_recent_take(&recent, 5 * UNIT_SIZE, 6 * UNIT_SIZE), &blocks[2]); /* the newest */

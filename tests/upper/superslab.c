@@ -190,20 +190,25 @@ static void superslab_purge_keeps_and_counts(void **state) {
 static void superslab_what_rested_is_what_nobody_had(void **state) {
     (void)state;
     superslab_purge_rested(ALWAYS);
+    superslab_end_look();
     for (int i = 0; i < 8; i++)
         assert_true(run_take(4));
     run_give_all();
     assert_int_equal(superslab_purge_rested(ALWAYS), 0); /* all of it came since the last look */
-    struct superslab_run used = superslab_take(4);       /* dirty ones go out first */
+    superslab_end_look();
+    struct superslab_run used = superslab_take(4); /* dirty ones go out first */
     superslab_give(used.home, used.start, 4);
     assert_int_equal(superslab_dirty_bytes(), 32 * (size_t)UNIT_SIZE);
     assert_int_equal(superslab_purge_rested(ALWAYS), 28 * (size_t)UNIT_SIZE);
+    superslab_end_look();
     struct superslab_run again = superslab_take(4);
     assert_ptr_equal(again.start, used.start); /* what was used is still warm */
     assert_false(again.zeroed);
     superslab_give(again.home, again.start, 4);
     assert_int_equal(superslab_purge_rested(ALWAYS), 0);
+    superslab_end_look();
     assert_int_equal(superslab_purge_rested(ALWAYS), 4 * (size_t)UNIT_SIZE);
+    superslab_end_look();
     check_room();
 }
 
