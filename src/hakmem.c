@@ -31,6 +31,10 @@
 #include "spare.c"
 
 #include "large.c"
+#include "large_hold.c"
+#include "large_map.c"
+#include "large_purge.c"
+#include "large_resize.c"
 #include "remote.c"
 
 #include "heap.c"

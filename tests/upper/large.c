@@ -1,6 +1,8 @@
-/* Unit tests of large, on the real rooms below. The room's .c is included, because each test looks into its
- * cache. */
-#include "../../src/large.c"
+/* Unit tests of large, on the real rooms below. Each test looks into what waits. */
+#include "large_parts.h"
+#include "metadata.h"
+#include "os.h"
+#include "pages.h"
 
 #include "kernel.h"
 #include "unit/unit.h"

@@ -1,0 +1,198 @@
+/* large_parts: what the parts of the room share.
+ *
+ *     large         a block: from what waits, from a superslab or a mapping; and back
+ *     large_hold    what is live and what waits, in bytes; what is too much of it
+ *     large_map     mappings: made, stretched, filled with the pages of those that wait
+ *     large_resize  a block that grows or shrinks
+ *     large_purge   all in all: what goes home now, or after a rest
+ *
+ * What the room promises to others is in large.h; to each other its parts promise:
+ *
+ * P1  the table has every block that waits in spare's order, once and without gaps, and no other
+ * P2  who takes a block out of what waits either gives it to a program, lets it wait again or releases it
+ *
+ * Called by the room large alone.
+ */
+#ifndef HAKMEM_LARGE_PARTS_H
+#define HAKMEM_LARGE_PARTS_H
+
+#include "favour.h"
+#include "huge.h"
+#include "large.h"
+
+#define LARGE_RUN_MOST ((size_t)SUPERSLAB_RUN_LARGEST * UNIT_SIZE)
+#define LARGE_MOVE_FROM (128 * KIB) /* shorter runs are copied when they cannot grow */
+#define LARGE_MOST (PTRDIFF_MAX - 2 * (size_t)UNIT_SIZE)
+
+struct larges {
+    struct favour lock;
+    struct large *unused;
+    struct large *stuck;     /* mappings that the kernel would not unmap */
+    struct spare_ages roomy; /* live blocks with much slack */
+    size_t cache_limit, mapped_bytes;
+    size_t live, live_peak; /* bytes of live blocks, and the most that there ever were at once */
+    size_t held;            /* what live and recent blocks hold in memory, as far as that is known */
+    size_t slack;           /* what roomy blocks stand on beyond their bytes */
+    size_t unseen;  /* of long blocks that wait: what is not in memory, as last measured, but may be */
+    uint32_t looks; /* of large_purge_rested */
+    struct large
+        *cache[LARGE_WAITING_MOST + 1]; /* all that spare has, in no order: for who looks from outside */
+    unsigned waiting;                   /* how many */
+    struct spare_recent recent;         /* freed last: not in spare yet */
+};
+
+extern struct larges larges;
+
+/* ---- records ---- */
+
+static inline struct large *large_pop(struct large **list) {
+    struct large *large = *list;
+    if (large)
+        *list = large->next;
+    return large;
+}
+
+static inline void large_push(struct large **list, struct large *large) {
+    large->next = *list;
+    *list = large;
+}
+
+/* All zero; NULL: no memory. */
+struct large *large_take_record(void);
+
+void large_give_record(struct large *large);
+
+/* There is one at hand to cut slack off with. */
+void large_have_record(void);
+
+/* ---- what is live, what waits: under the lock ---- */
+
+/* What a live block is taken to hold in memory: what was measured when it was freed before, else all of it; of a long one
+ * always all. */
+static inline size_t large_weight(const struct large *large) {
+    bool measured = large->every > 0 && large->bytes <= LARGE_LONG;
+    return measured && large->resident < large->bytes ? large->resident : large->bytes;
+}
+
+/* A block is live. */
+static inline void large_count_bytes(const struct large *large) {
+    larges.live += large->bytes;
+    if (larges.live > larges.live_peak)
+        larges.live_peak = larges.live;
+}
+
+/* Of what waits: as much is in memory as `bytes` need, nearly: then hardly another page will be touched. */
+static inline bool large_is_warm_for(const struct large *large, size_t bytes) {
+    return large->resident >= bytes - bytes / 4;
+}
+
+static inline bool large_is_warm(const struct large *large) {
+    return large_is_warm_for(large, large->extent);
+}
+
+/* The block has `bytes` now, and stands on extent bytes. One that has grown is to be measured anew. */
+void large_enter(struct large *large, size_t bytes);
+
+/* From here on nobody else changes the block's extent. */
+void large_keep_slack(struct large *large);
+
+/* It is not live any more, or will be entered anew. */
+void large_leave(struct large *large);
+
+/* It waits, whole. */
+void large_wait(struct large *large);
+
+/* Takes a block that spare has just let go out of the table: the last one gets its place. */
+struct large *large_waited(struct large *large);
+
+/* One that waits, as spare_take says. */
+struct large *large_take_waiting(size_t bytes, size_t most, size_t alignment, bool mapping);
+
+/* What live, waiting and lent bytes hold when `more` become live. */
+size_t large_holds(size_t more);
+
+/* Whether more would be held than ever was live: then what waits serves before the kernel is asked for more. */
+bool large_is_crowded(size_t more);
+
+/* Bytes that would be too much for what was once live. More than crowds: who swings about that edge pays nothing. */
+size_t large_overhang(size_t more);
+
+/* What has waited longest; NULL: nothing waits. */
+struct large *large_give_up_oldest(void);
+
+/* The areas of a mapping that ends at `extent` from here on. What is known of new pages is known of its last area. */
+void large_end_areas(struct large *large, size_t extent);
+
+/* A mapping that is not live ends there. */
+void large_shorten(struct large *large, size_t extent);
+
+/* The slack of the live block that has had it for longest, as a mapping. */
+struct large *large_give_up_slack(void);
+
+/* All that is recent waits in spare's order from here on. What that is too much for is linked to *out. */
+void large_gather(struct large **out);
+
+/* Takes out what is held above the bounds, linked by next: to be released without the lock. */
+struct large *large_excess(void);
+
+/* A mapping that was taken to serve, or NULL. It waits on, unless it is warm. */
+struct large *large_if_warm_for(struct large *large, size_t bytes);
+struct large *large_if_warm(struct large *large);
+
+/* ---- giving back: without the lock ---- */
+
+/* What is more was allowed by limit_take before; less is given back. */
+void large_count_mapped(size_t bytes);
+
+/* The block is no more: unmapped, or given to its superslab. Returns the bytes that went home. */
+size_t large_release(struct large *large);
+
+/* Releases what is linked by next. */
+void large_release_list(struct large *out);
+
+static inline void large_release_all(struct large *out) {
+    if (UNLIKELY(out != NULL))
+        large_release_list(out);
+}
+
+/* After more has become live; a block that was taken from those that wait, if any, waits on. */
+void large_settle(struct large *again);
+
+/* Everything that waits is where it can be given up, from here on until somebody frees a block. */
+void large_gather_now(void);
+
+/* ---- mappings: without the lock ---- */
+
+/* What of these bytes is in memory says how the program writes: a huge page fits, and the pages are small and nobody else's. */
+static inline bool large_tells(const struct large *large, size_t bytes) {
+    return bytes >= HUGE_LEAST && !large->huge && !large->given;
+}
+
+/* A new mapping. `replaced` bytes are held by the block that is to move into it. */
+struct large *large_map(size_t bytes, size_t alignment, size_t replaced);
+
+/* The areas of `target` when those of a block have been laid over its first ones. False: they would be too many, or what is
+ * behind them is worth nothing. */
+bool large_lay_over(const struct large *large, const struct large *target, struct seams *result);
+
+/* Moves the pages of a block over the first ones of `target`, area by area. Unless what is behind them stays, the last area takes
+ * the place of all that is left of the target. What cannot be moved after the first is copied: then it stays where it was, too, and
+ * that is lost. */
+bool large_move_pages(const struct large *large, struct large *target);
+
+/* After that the block's record is of the place of `target`, and that of `target` of the block's old place. */
+void large_swap_place(struct large *large, struct large *target);
+
+/* Instead of faulting what is above `from`, a mapping gets the pages of others that wait. Returns whether it got any, which do not
+ * read as zero. docs/experiments/pages-of-what-waits.md */
+bool large_fill(struct large *large, size_t from);
+
+/* A mapping for a block: one that waits, stretched, or new. NULL: no memory. */
+struct large *large_new_mapping(size_t bytes, size_t alignment, bool *zeroed);
+
+/* ---- a block ---- */
+
+/* The block gets another length, and stands on `extent` bytes now. */
+void *large_set(struct large *large, size_t bytes, size_t extent);
+
+#endif

@@ -1,0 +1,161 @@
+/* Large blocks that grow and shrink. */
+#include "large_parts.h"
+
+#include "os.h"
+
+void *large_set(struct large *large, size_t bytes, size_t extent) {
+    favour_take(&larges.lock);
+    large_leave(large);
+    large->extent = extent;
+    large->resident = large->resident < extent ? large->resident : extent;
+    large_enter(large, bytes);
+    favour_release(&larges.lock);
+    return large->start;
+}
+
+/* Grows within the slack; when that is not what is wanted, the slack stays as it is until the block is set anew. */
+static bool large_grow_inside(struct large *large, size_t bytes) {
+    favour_take(&larges.lock);
+    bool inside = bytes > large->bytes && bytes <= large->extent;
+    if (inside) {
+        large_leave(large);
+        large_enter(large, bytes);
+    } else {
+        large_keep_slack(large);
+    }
+    favour_release(&larges.lock);
+    return inside;
+}
+
+/* Where a block that grows finds warm pages: the smallest mapping that waits and is long enough, if at least half of it
+ * is in memory; for a run one that has grown, too, or is not much longer: others have other uses. */
+static struct large *large_warm_target(const struct large *large, size_t bytes) {
+    favour_take(&larges.lock);
+    struct large *target = large_take_waiting(bytes, LARGE_MOST, UNIT_SIZE, true);
+    favour_release(&larges.lock);
+    if (!target)
+        return NULL;
+    bool of_its_kind = !large->home || target->grew || target->extent <= 2 * bytes;
+    struct seams unused;
+    if (of_its_kind && target->resident >= target->extent / 2 && large_lay_over(large, target, &unused))
+        return target;
+    large_settle(target);
+    return NULL;
+}
+
+/* A block is about to grow: whether its small pages say that it is written whole. Looked at when it has become twice as long. */
+static void large_look(struct large *large) {
+    if (!large_tells(large, large->bytes) || large->bytes / 2 < large->looked)
+        return;
+    large->looked = large->bytes;
+    large->whole = huge_look(large->start, large->bytes);
+}
+
+/* Asks for huge pages for where the block grows. */
+static bool large_ask(const struct large *large, void *start, size_t extent) {
+    return large->whole && !large->huge && huge_ask(start, extent);
+}
+
+/* Moves the block's pages to the mapping `target`. The old addresses lose their tag before another thread can get them. */
+static void *large_move(struct large *large, size_t bytes, struct large *target) {
+    if (!target)
+        return NULL;
+    uint32_t tag = large->home ? PAGEMAP_RUN : PAGEMAP_MAPPING;
+    pagemap_set(large->start, 1, PAGEMAP_NONE, NULL);
+    if (!large_move_pages(large, target)) {
+        pagemap_set(large->start, 1, tag, large);
+        if (target->resident > 0) /* it waited, and is as it was */
+            large_settle(target);
+        else
+            large_release(target);
+        return NULL;
+    }
+    bool asked = large_ask(large, target->start, target->extent);
+    favour_take(&larges.lock);
+    large_leave(large);
+    large_swap_place(large, target);
+    large->huge |= asked;
+    large_enter(large, bytes);
+    favour_release(&larges.lock);
+    size_t units = target->extent >> UNIT_SHIFT;
+    if (target->home) {
+        pagemap_set(target->start, units, PAGEMAP_NONE, NULL);
+        superslab_give_empty(target->home, target->start, (unsigned)units);
+    } else {
+        large_count_mapped(-target->extent);
+    }
+    large_give_record(target);
+    pagemap_set(large->start, 1, PAGEMAP_MAPPING, large);
+    return large->start;
+}
+
+static void *large_resize_run(struct large *large, size_t bytes) {
+    size_t before = large->extent, units = before >> UNIT_SHIFT;
+    if (bytes < before) {
+        large_set(large, bytes, bytes);
+        pagemap_set(large->start + bytes, units - (bytes >> UNIT_SHIFT), PAGEMAP_NONE, NULL);
+        superslab_give(large->home, large->start + bytes, (unsigned)(units - (bytes >> UNIT_SHIFT)));
+        return large->start;
+    }
+    /* The earlier into what the last one of its kind has left, the fewer pages move: they are missed where the next one
+     * begins. */
+    size_t extent = spare_round(bytes);
+    bool moves = large->bytes >= LARGE_MOVE_FROM;
+    void *moved = moves ? large_move(large, bytes, large_warm_target(large, extent)) : NULL;
+    if (moved)
+        return moved;
+    unsigned more = (unsigned)((bytes - before) >> UNIT_SHIFT);
+    if (bytes <= LARGE_RUN_MOST && superslab_extend(large->home, large->start, (unsigned)units, more)) {
+        pagemap_set(large->start + before, more, PAGEMAP_RUN_INSIDE, large);
+        return large_set(large, bytes, bytes);
+    }
+    return moves ? large_move(large, bytes, large_map(extent, UNIT_SIZE, before)) : NULL;
+}
+
+static void *large_shrink_mapping(struct large *large, size_t bytes) {
+    size_t extent = spare_round(bytes), before = large->extent;
+    if (extent >= before || (bytes <= LARGE_RUN_MOST && bytes <= large->bytes / 2))
+        return extent < before ? NULL : large_set(large, large->bytes, before); /* NULL: alloc copies */
+    if (!os_unmap(large->start + extent, before - extent))
+        return large_set(large, large->bytes, before); /* its slack counts again */
+    large_count_mapped(extent - before);
+    large_end_areas(large, extent);
+    return large_set(large, bytes, extent);
+}
+
+static void *large_resize_mapping(struct large *large, size_t bytes) {
+    size_t before = large->extent, extent = spare_round(bytes);
+    if (bytes < large->bytes)
+        return large_shrink_mapping(large, bytes);
+    struct large *warm = large_warm_target(large, extent);
+    if (warm)
+        return large_move(large, bytes, warm);
+    if (!limit_take(extent - before))
+        return NULL;
+    size_t last = seams_last(&large->seams);
+    if (!os_remap(large->start + last, before - last, extent - last, false)) {
+        limit_give(extent - before);
+        return large_move(large, bytes, large_map(extent, UNIT_SIZE, before));
+    }
+    large_count_mapped(extent - before);
+    large->huge |= large_ask(large, large->start, extent);
+    return large_set(large, bytes, extent);
+}
+
+void *large_resize(struct large *large, size_t size) {
+    if (size > LARGE_MOST)
+        return NULL;
+    size_t bytes = align_up(size, UNIT_SIZE);
+    if (bytes <= large->bytes && large->bytes - bytes <= bytes / 8)
+        return large->start;
+    void *start = large->start;
+    if (!large_grow_inside(large, bytes)) {
+        if (bytes > large->bytes)
+            large_look(large);
+        start = large->home ? large_resize_run(large, bytes) : large_resize_mapping(large, bytes);
+    }
+    if (!start) /* its slack counts again */
+        large_set(large, large->bytes, large->extent);
+    large_settle(NULL);
+    return start;
+}
