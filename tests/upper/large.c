@@ -1505,6 +1505,73 @@ static void large_huge_is_what_the_last_area_is(void **state) {
     delete_block(block);
     check_cache();
 }
+enum { GIVE_UP_MORE = 2 * LARGE_GIVE_UP };
+
+/* However much is too much, one call gives up so many blocks; the next one goes on. */
+static void large_P2_one_call_gives_up_some(void **state) {
+    (void)state;
+    void *blocks[GIVE_UP_MORE + 2];
+    large_configure(GIB);
+    for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
+        blocks[i] = new_dense_block(MIB + 1);
+    for (unsigned i = 0; i < GIVE_UP_MORE; i++)
+        delete_block(blocks[i]);
+    large_gather_now();
+    large_configure(2 * MIB);
+    kernel.unmap.count = 0;
+    delete_block(blocks[GIVE_UP_MORE]);
+    assert_int_equal(kernel.unmap.count, LARGE_GIVE_UP);
+    delete_block(blocks[GIVE_UP_MORE + 1]);
+    assert_int_equal(kernel.unmap.count, 2 * LARGE_GIVE_UP);
+    check_held();
+}
+
+/* The same of slack that has rested. */
+static void large_one_look_gives_up_some_slack(void **state) {
+    (void)state;
+    void *blocks[GIVE_UP_MORE];
+    bool zeroed;
+    for (unsigned i = 0; i < GIVE_UP_MORE; i++)
+        blocks[i] = large_new(12 * MIB, 16, &zeroed);
+    for (unsigned i = 0; i < GIVE_UP_MORE; i++)
+        large_delete(record_of(blocks[i]));
+    for (unsigned i = 0; i < GIVE_UP_MORE; i++)
+        blocks[i] = large_new(5 * MIB, 16, &zeroed);
+    assert_int_equal(larges.slack, GIVE_UP_MORE * 7 * MIB);
+    assert_int_equal(large_purge_rested(), 0);
+    assert_int_equal(large_purge_rested(), LARGE_GIVE_UP * 7 * MIB);
+    assert_int_equal(large_purge_rested(), LARGE_GIVE_UP * 7 * MIB);
+    assert_int_equal(larges.slack, 0);
+    for (unsigned i = 0; i < GIVE_UP_MORE; i++)
+        large_delete(record_of(blocks[i]));
+    check_cache();
+}
+
+/* The same of what is to go home at once; the slack of live blocks comes last. */
+static void large_P2_one_purge_gives_up_as_many_as_it_may(void **state) {
+    (void)state;
+    void *blocks[GIVE_UP_MORE];
+    bool zeroed;
+    large_configure(GIB);
+    for (unsigned i = 0; i < GIVE_UP_MORE; i++)
+        blocks[i] = new_dense_block(MIB + 1);
+    void *roomy = large_new(12 * MIB, 16, &zeroed);
+    large_delete(record_of(roomy));
+    roomy = large_new(5 * MIB, 16, &zeroed);
+    assert_int_equal(larges.slack, 7 * MIB);
+    for (unsigned i = 0; i < GIVE_UP_MORE; i++)
+        delete_block(blocks[i]);
+    size_t waiting = large_waiting_bytes();
+    kernel.unmap.count = 0;
+    assert_true(large_purge(0, 3) > 3 * MIB);
+    assert_int_equal(kernel.unmap.count, 3);
+    assert_int_equal(larges.slack, 7 * MIB);
+    large_purge(0, ALWAYS);
+    assert_int_equal(large_waiting_bytes(), 0);
+    assert_true(waiting > GIVE_UP_MORE * MIB + 7 * MIB);
+    large_delete(record_of(roomy));
+    check_cache();
+}
 
 int main(void) {
     limit_configure(SIZE_MAX - 1, 0, 0);
@@ -1578,6 +1645,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(large_that_moves_gets_huge_pages_too, setup_huge, teardown_huge),
         cmocka_unit_test_setup_teardown(large_begins_each_life_untold, setup_huge, teardown_huge),
         cmocka_unit_test_setup_teardown(large_huge_is_what_the_last_area_is, setup_huge, teardown_huge),
+        cmocka_unit_test_setup(large_P2_one_call_gives_up_some, setup),
+        cmocka_unit_test_setup(large_one_look_gives_up_some_slack, setup),
+        cmocka_unit_test_setup(large_P2_one_purge_gives_up_as_many_as_it_may, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
