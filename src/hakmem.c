@@ -38,6 +38,8 @@
 #include "remote.c"
 
 #include "heap.c"
+#include "heap_gather.c"
+#include "heap_life.c"
 #include "heap_packs.c"
 #include "heap_reach.c"
 #include "heap_slabs.c"

@@ -1,33 +1,22 @@
-#include "heap.h"
+#include "heap_parts.h"
 
-#include "lock.h"
 #include "metadata.h"
-#include "os.h"
 
-#include <limits.h>
 #include <string.h>
 
 enum {
     ARRAY_WORDS = 32,
     DEEP_WORDS = 128,
-    DEEP_LARGEST = 512,  /* bytes of a block, so that a deep magazine holds at most 64 KiB */
-    DEEP_FROM = 1024,    /* blocks of the class that are out */
-    IDLE_LOOKED_AT = 64, /* idle heaps asked for a slab in one call */
-    BURST = 2,       /* times in a row that a magazine was full, after which a burst of frees is assumed */
-    BULK = 16,       /* the same of any magazines, after which the program is taken to free all it has */
-    HARDLY_USED = 2, /* magazines of a slab that were ever carved, at most */
-    SWEEP_EVERY = 4, /* full magazines */
-    SWEEP = 2,       /* classes looked at for a magazine that is emptied on behalf of another */
-    DRAINING = 2,    /* during a burst the magazine holds at most this part of the class's blocks */
-    LEAST_HELD = 4,  /* blocks, and that many at least */
-    UNPACK = 16,     /* packs given up whenever a heap grows: what is put by is the wrong thing, then */
-    RUN = 8, /* blocks in a row, the first and the last in one unit: that many at least are taken for a run */
-    IDLE_WARM = 4,              /* idle heaps that keep empty slabs for the next thread ... */
-    WARM_LARGEST = 4 << 20,     /* ... bytes of them at most */
-    POPULATE_LARGEST = 8 << 10, /* bytes of a block */
-    POPULATE_FROM = 256 << 10,  /* bytes of the class that are out */
-    INHERITED_MOST = 8,         /* heaps that a line of forked processes leaves behind */
-    HEAPS_LARGEST = (1 << 24) - 2
+    DEEP_LARGEST = 512, /* bytes of a block, so that a deep magazine holds at most 64 KiB */
+    DEEP_FROM = 1024,   /* blocks of the class that are out */
+    BURST = 2,          /* times in a row that a magazine was full, after which a burst of frees is assumed */
+    BULK = 16,          /* the same of any magazines, after which the program is taken to free all it has */
+    HARDLY_USED = 2,    /* magazines of a slab that were ever carved, at most */
+    SWEEP_EVERY = 4,    /* full magazines */
+    SWEEP = 2,          /* classes looked at for a magazine that is emptied on behalf of another */
+    DRAINING = 2,       /* during a burst the magazine holds at most this part of the class's blocks */
+    LEAST_HELD = 4,     /* blocks, and that many at least */
+    RUN = 8 /* blocks in a row, the first and the last in one unit: that many at least are taken for a run */
 };
 
 /* The one word of a magazine that does not exist: empty for a pop, full for a push. */
@@ -41,18 +30,6 @@ struct heap heap_none = {.top = {NOTHING_8, NOTHING_8, NOTHING_8, NOTHING_8, NOT
                          .tag = HEAP_NO_TAG};
 
 THREAD_LOCAL struct heap_current heap_current = {&heap_none, HEAP_NO_TAG};
-
-static struct {
-    struct lock lock;
-    struct heap *all, *idle;
-    uint32_t count, idle_count, prewarm;
-    uint32_t inherited;  /* idle ones that forked processes have left */
-    uint32_t threads;    /* that can be reached; relaxed: a hint */
-    uint32_t warm_units; /* of empty slabs, that an idle heap may keep */
-    size_t touched;      /* relaxed: a hint */
-    size_t page;         /* of the kernel */
-    bool populate;
-} heaps = {.lock = LOCK_INITIAL(8), .prewarm = 8, .page = 4 * KIB};
 
 /* ---- what others own ---- */
 
@@ -76,193 +53,6 @@ COLD void heap_post_first(struct heap *heap, void *block) {
         return;
     heap->remote_frees++;
     heap->flushed += slab ? sizeclass_table[slab->class].size : 0;
-}
-
-/* ---- where a refill comes from: blocks are stored downwards from `end`, see slab_pop ---- */
-
-static bool heap_has_free(const struct heap_class *class) {
-    return class->bin[0] || class->bin[1] || class->bin[2] || class->bin[3];
-}
-
-static unsigned heap_gather_free(struct heap_class *class, void **end, unsigned count) {
-    unsigned have = 0;
-    for (unsigned bin = 0; bin < HEAP_BINS; bin++) {
-        while (have < count && class->bin[bin]) {
-            struct slab *slab = class->bin[bin];
-            ASSERT(P2, slab->bin == bin && slab->free > 0);
-            if (slab == class->empty)
-                class->empty = NULL;
-            have += slab_pop(slab, end - have, count - have, false);
-            heap_file(class, slab);
-        }
-    }
-    return have;
-}
-
-/* What others have freed of the class, one slab after the other and no more than is wanted: a slab that waits goes on
- * filling, and costs its senders nothing. docs/experiments/batched-remote-frees.md */
-static unsigned heap_gather_freed(struct heap *heap, unsigned class, void **end, unsigned count) {
-    unsigned have = 0;
-    for (unsigned words = 0;
-         have < count && words < HEAP_COLLECT_WORDS && remote_waits_in(&heap->inbox, class);) {
-        words += heap_collect_one(heap, class);
-        have += heap_gather_free(&heap->class[class], end - have, count - have);
-    }
-    return have;
-}
-
-static void heap_hand_over(struct heap_class *theirs, struct heap_class *ours, const struct slab *slab) {
-    unsigned out = (unsigned)slab->carved - slab->free;
-    theirs->out -= out;
-    ours->out += out;
-}
-
-/* Takes a slab with free blocks of this class from a heap that nobody uses, when we have none to carve. Heaps'
- * lock held. */
-static bool heap_adopt_from(struct heap *heap, struct heap *idle, unsigned class) {
-    struct heap_class *theirs = &idle->class[class], *ours = &heap->class[class];
-    if (idle->inherited && ours->units == 0)
-        return false; /* a first slab is fresh: what the parent shares is only used when this one is full */
-    if (idle->inherited && theirs->array) {
-        heap_drain_class(idle, class);
-        heap_unpack_class(idle, class);
-    }
-    heap_collect_class(idle, class);
-    for (unsigned bin = 0; bin < HEAP_BINS; bin++) {
-        struct slab *slab = theirs->bin[bin];
-        if (!slab)
-            continue;
-        heap_unlink(theirs, slab);
-        if (theirs->empty == slab)
-            theirs->empty = NULL;
-        if (theirs->carving == slab)
-            theirs->carving = NULL;
-        heap_hand_over(theirs, ours, slab);
-        slab_change_owner(slab, &heap->inbox, heap->tag | class);
-        heap_file(ours, slab);
-        if (slab_fresh(slab) > 0)
-            ours->carving = slab;
-        return true;
-    }
-    struct slab *fresh = theirs->carving;
-    if (!fresh || slab_fresh(fresh) == 0)
-        return false;
-    theirs->carving = NULL;
-    heap_hand_over(theirs, ours, fresh);
-    slab_change_owner(fresh, &heap->inbox, heap->tag | class);
-    ours->carving = fresh;
-    return true;
-}
-
-static bool heap_adopt(struct heap *heap, unsigned class) {
-    bool adopted = false;
-    if (__atomic_load_n(&heaps.idle_count, __ATOMIC_RELAXED) == 0)
-        return false; /* a hint */
-    lock_take(&heaps.lock);
-    struct heap *idle = heaps.idle;
-    for (unsigned looked = 0; idle && !adopted && looked < IDLE_LOOKED_AT; looked++, idle = idle->next_idle) {
-        visit_enter(&idle->visit);
-        adopted = heap_adopt_from(heap, idle, class);
-        visit_leave(&idle->visit);
-    }
-    lock_release(&heaps.lock);
-    return adopted;
-}
-
-/* How many units the next slab takes. The first is small, for two blocks at least: of most classes a thread needs no
- * other. docs/experiments/peak-rss.md */
-static unsigned heap_slab_units(struct heap_class *mine, unsigned class) {
-    const struct sizeclass *geometry = &sizeclass_table[class];
-    unsigned least = geometry->size <= SIZECLASS_LARGEST / 2 ? 1 : 2;
-    unsigned units = mine->units > least ? mine->units : least;
-    mine->units = geometry->units;
-    return units;
-}
-
-/* A class that holds much will fill this slab, too: its pages come with one call instead of a fault each. Only where
- * nothing was in memory. docs/experiments/populate.md */
-static void heap_populate(const struct heap_class *mine, const struct slab *slab) {
-    size_t size = sizeclass_table[slab->class].size;
-    if (heaps.populate && slab->untouched && size <= POPULATE_LARGEST && size * mine->out >= POPULATE_FROM &&
-        !limit_near())
-        os_advise(slab->start, (size_t)slab->units << UNIT_SHIFT, OS_POPULATE);
-}
-
-/* Bytes of the pages that the slab's blocks were carved from. */
-static size_t heap_carved_bytes(const struct slab *slab) {
-    return align_up(slab->carved * (size_t)sizeclass_table[slab->class].size, heaps.page);
-}
-
-static void heap_count_touched(struct heap *heap, size_t bytes) {
-    heap->touched += bytes;
-    if (heap->touched < HEAP_TOUCHED_STEP)
-        return;
-    __atomic_fetch_add(&heaps.touched, heap->touched, __ATOMIC_RELAXED);
-    heap->touched = 0;
-}
-
-size_t heap_touched_bytes(void) {
-    return __atomic_load_n(&heaps.touched, __ATOMIC_RELAXED);
-}
-
-static unsigned heap_carve(struct heap *heap, unsigned class, void **end, unsigned count) {
-    struct heap_class *mine = &heap->class[class];
-    if (mine->carving && slab_fresh(mine->carving) == 0)
-        mine->carving = NULL;
-    if (!mine->carving) {
-        heap_send(heap);    /* before more memory is taken, what is held back for others goes to them */
-        heap_collect(heap); /* and slabs that became empty go home */
-        struct slab *slab = slab_new(class, heap_slab_units(mine, class), &heap->inbox, heap->tag | class);
-        if (!slab)
-            return 0;
-        heap->shallow = false;
-        slab_set_bin(slab, HEAP_NO_BIN, 0, 0);
-        mine->carving = slab;
-        heap_populate(mine, slab);
-        if (slab->untouched && heap->packs.count > 0)
-            heap_unpack(heap, UNPACK);
-    }
-    if (mine->carving == mine->empty)
-        mine->empty = NULL;
-    size_t before = heap_carved_bytes(mine->carving);
-    bool first = mine->out == 0 && mine->carving->carved == 0;
-    unsigned have =
-        first ? slab_pop_apart(mine->carving, end, count) : slab_pop(mine->carving, end, count, true);
-    heap_count_touched(heap, heap_carved_bytes(mine->carving) - before);
-    heap_file(mine, mine->carving);
-    return have;
-}
-
-static unsigned heap_gather_inside(struct heap *heap, unsigned class, void **end, unsigned count) {
-    struct heap_class *mine = &heap->class[class];
-    unsigned have = heap_has_free(mine) ? heap_gather_free(mine, end, count) : 0;
-    if (have > 0)
-        return have;
-    have = heap_gather_freed(heap, class, end, count);
-    if (have > 0) {
-        /* No run of the thread's own: what comes from elsewhere wants no deep magazine. */
-        heap->refilled = SIZECLASS_COUNT;
-        return have;
-    }
-    bool exhausted = !mine->carving || slab_fresh(mine->carving) == 0;
-    if (exhausted && heap_adopt(heap, class))
-        have = heap_gather_free(mine, end, count);
-    if (have == 0)
-        have = heap_carve(heap, class, end, count);
-    /* No memory: heap_carve has asked for a first slab, so that now what was inherited will do. */
-    if (have > 0 || !heap_adopt(heap, class))
-        return have;
-    have = heap_gather_free(mine, end, count);
-    return have > 0 ? have : heap_carve(heap, class, end, count);
-}
-
-static unsigned heap_gather(struct heap *heap, unsigned class, void **end, unsigned count) {
-    visit_enter(&heap->visit);
-    unsigned have = heap_gather_inside(heap, class, end, count);
-    heap->class[class].out += have;
-    heap_count_work(heap);
-    visit_leave(&heap->visit);
-    return have;
 }
 
 /* ---- magazines ---- */
@@ -489,6 +279,20 @@ static unsigned heap_flush_all(struct heap *heap, unsigned class) {
     return heap_flush(heap, class, first, (unsigned)(top + 1 - first));
 }
 
+void heap_drain_class(struct heap *heap, unsigned class) {
+    struct heap_class *mine = &heap->class[class];
+    if (!mine->array)
+        return;
+    void **first = &mine->array[mine->sentinel + 1], **top = (void **)heap->top[class];
+    heap_flush_inside(heap, class, first, (unsigned)(top + 1 - first));
+    heap_rewind(heap, class, mine->sentinel);
+    if (mine->spare_count > 0)
+        heap_flush_inside(heap, class, mine->spare->blocks, mine->spare_count);
+    mine->spare_count = 0;
+    mine->refill = 0;
+    mine->units = 0;
+}
+
 /* The magazine is empty, and the program frees. Towards the end, when few of the class's blocks are left, it gets shorter,
  * so that what it holds at last pins few pages. */
 static void heap_shorten(struct heap *heap, unsigned class, unsigned out) {
@@ -672,165 +476,4 @@ enum slab_verdict heap_put_verified(struct heap *heap, struct slab *slab, const 
     }
     visit_leave(&heap->visit);
     return verdict;
-}
-
-/* ---- heaps come and go ---- */
-
-void heap_drain_class(struct heap *heap, unsigned class) {
-    struct heap_class *mine = &heap->class[class];
-    if (!mine->array)
-        return;
-    void **first = &mine->array[mine->sentinel + 1], **top = (void **)heap->top[class];
-    heap_flush_inside(heap, class, first, (unsigned)(top + 1 - first));
-    heap_rewind(heap, class, mine->sentinel);
-    if (mine->spare_count > 0)
-        heap_flush_inside(heap, class, mine->spare->blocks, mine->spare_count);
-    mine->spare_count = 0;
-    mine->refill = 0;
-    mine->units = 0;
-}
-
-/* Lets empty slabs go, but for those of the smallest classes that together have at most `keep` units. */
-static void heap_let_empties_go(struct heap *heap, unsigned keep) {
-    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
-        struct slab *empty = heap->class[class].empty;
-        if (!empty || !slab_is_empty(empty) || remote_is_on_its_way(empty))
-            continue;
-        if (empty->units <= keep)
-            keep -= empty->units;
-        else
-            heap_let_go(&heap->class[class], empty);
-    }
-}
-
-static void heap_drain_but(struct heap *heap, unsigned keep) {
-    heap_send(heap);
-    visit_enter(&heap->visit);
-    heap_unpack(heap, UINT_MAX);
-    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
-        heap_drain_class(heap, class);
-    while (heap_collect(heap))
-        ;
-    heap_let_empties_go(heap, keep);
-    visit_leave(&heap->visit);
-}
-
-void heap_drain(struct heap *heap) {
-    heap_drain_but(heap, 0);
-}
-
-static struct heap *heap_new(void) {
-    if (heaps.count == HEAPS_LARGEST)
-        return NULL;
-    struct heap *heap = metadata_new(sizeof(struct heap));
-    if (!heap)
-        return NULL;
-    __atomic_store_n(&heaps.count, heaps.count + 1, __ATOMIC_RELAXED); /* read by heap_in_use */
-    heap->tag = heaps.count << 8;
-    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
-        heap->top[class] = NOTHING;
-    heap->next = heaps.all;
-    __atomic_store_n(&heaps.all, heap, __ATOMIC_RELEASE); /* pairs with heap_after */
-    return heap;
-}
-
-/* Where the next one to be taken stands. A fresh one shares nothing with a parent: one whose thread has ended will do. Passes
- * INHERITED_MOST at most. */
-static struct heap **heap_next_idle(bool fresh) {
-    struct heap **place = &heaps.idle;
-    while (fresh && heaps.inherited < INHERITED_MOST && *place && (*place)->inherited)
-        place = &(*place)->next_idle;
-    return place;
-}
-
-static struct heap *heap_take_one(bool fresh) {
-    lock_take(&heaps.lock);
-    struct heap **place = heap_next_idle(fresh), *heap = *place;
-    if (heap) {
-        *place = heap->next_idle;
-        __atomic_store_n(&heaps.idle_count, heaps.idle_count - 1, __ATOMIC_RELAXED);
-        heaps.inherited -= heap->inherited;
-        heap->idle = heap->inherited = false;
-    } else {
-        heap = heap_new();
-    }
-    lock_release(&heaps.lock);
-    return heap;
-}
-
-struct heap *heap_take(void) {
-    return heap_take_one(false);
-}
-
-struct heap *heap_take_fresh(void) {
-    return heap_take_one(true);
-}
-
-static void heap_put_idle(struct heap *heap, bool inherited) {
-    lock_take(&heaps.lock);
-    heap->idle = true;
-    heap->inherited = inherited;
-    heaps.inherited += inherited;
-    heap->next_idle = heaps.idle;
-    heaps.idle = heap;
-    __atomic_store_n(&heaps.idle_count, heaps.idle_count + 1, __ATOMIC_RELAXED);
-    lock_release(&heaps.lock);
-}
-
-void heap_set_aside(struct heap *heap) {
-    heap_send(heap);
-    heap_put_idle(heap, true);
-}
-
-/* A few idle heaps keep their empty slabs: the next thread then uses the very pages that this one did, where slabs that
- * went home would come back as those of other classes, and touch more. docs/experiments/peak-rss.md */
-void heap_retire(struct heap *heap) {
-    bool few = __atomic_load_n(&heaps.idle_count, __ATOMIC_RELAXED) < IDLE_WARM; /* a hint */
-    heap_drain_but(heap, few ? heaps.warm_units : 0);
-    heap_put_idle(heap, false);
-}
-
-void heap_drain_idle(void) {
-    lock_take(&heaps.lock);
-    for (struct heap *heap = heaps.idle; heap; heap = heap->next_idle)
-        heap_drain(heap);
-    lock_release(&heaps.lock);
-}
-
-unsigned heap_in_use(void) {
-    unsigned count = __atomic_load_n(&heaps.count, __ATOMIC_RELAXED),
-             idle = __atomic_load_n(&heaps.idle_count, __ATOMIC_RELAXED); /* a hint */
-    return count > idle ? count - idle : 1;
-}
-
-void heap_count_threads(int more) {
-    __atomic_fetch_add(&heaps.threads, (uint32_t)more, __ATOMIC_RELAXED);
-}
-
-bool heap_can_reach(void) {
-    return __atomic_load_n(&heaps.threads, __ATOMIC_RELAXED) > 1 && reach_possible();
-}
-
-struct heap *heap_after(const struct heap *heap) {
-    return heap ? heap->next : __atomic_load_n(&heaps.all, __ATOMIC_ACQUIRE); /* pairs with heap_new */
-}
-
-void heap_configure(unsigned prewarm, size_t warm, size_t packs, bool populate) {
-    heaps.prewarm = prewarm;
-    heaps.page = os_page_size();
-    heaps.populate = populate;
-    pack_configure(packs);
-    heaps.warm_units = warm < WARM_LARGEST ? (uint32_t)(warm >> UNIT_SHIFT) : WARM_LARGEST >> UNIT_SHIFT;
-}
-
-void heap_each(void (*visit)(const struct heap *heap, void *data), void *data) {
-    for (const struct heap *heap = heap_after(NULL); heap; heap = heap_after(heap))
-        visit(heap, data);
-}
-
-void heap_lock(bool take) {
-    if (take)
-        lock_take(&heaps.lock);
-    else
-        lock_release(&heaps.lock);
 }

@@ -211,67 +211,6 @@ static inline void heap_count_work(struct heap *heap) {
     __atomic_store_n(&heap->work, heap->work + 1, __ATOMIC_RELAXED);
 }
 
-/* ---- between the parts of the room; only inside `visit` ---- */
-
-enum { HEAP_NO_BIN = 0xff, HEAP_LENT = 0xfe };
-
-void heap_file_anew(struct heap_class *class, struct slab *slab);
-void heap_unlink(struct heap_class *class, struct slab *slab);
-
-/* Puts the slab in the bin of its fill. */
-static ALWAYS_INLINE void heap_file(struct heap_class *class, struct slab *slab) {
-    if (UNLIKELY(slab->free < slab->bin_least || slab->free > slab->bin_most))
-        heap_file_anew(class, slab);
-}
-
-/* Deletes a slab of which nothing is in use. */
-void heap_let_go(struct heap_class *class, struct slab *slab);
-
-/* A visitor takes a slab with free blocks, until remote_return. Nobody is given a block of it meanwhile; blocks may come back, and
- * one that is freed a second time is noticed. */
-void heap_lend(struct heap_class *class, struct slab *slab);
-
-void heap_settle_empty(struct heap_class *class, struct slab *slab);
-
-/* After blocks came back to a slab: files it, and lets it go if nothing of it is in use. One empty slab a
- * class stays, so that a program that swings around an edge does not map and purge. */
-static ALWAYS_INLINE void heap_settle(struct heap_class *class, struct slab *slab) {
-    if (UNLIKELY(slab_is_empty(slab)))
-        heap_settle_empty(class, slab);
-    else if (UNLIKELY(slab->free > slab->bin_most)) /* it has not got fewer */
-        heap_file_anew(class, slab);
-}
-
-/* Puts blocks back into their slabs. A visitor may, too: what only the heap's thread counts is not counted here. */
-void heap_put_back(struct heap *heap, unsigned class, void *const *blocks, unsigned count);
-
-/* Puts the blocks of at most `most` packs back into their slabs, class after class. */
-void heap_unpack(struct heap *heap, unsigned most);
-
-/* The same for all packs of a class (P1 of pack: 32), before another heap gets slabs that their blocks lie in. */
-void heap_unpack_class(struct heap *heap, unsigned class);
-
-/* The same for those that were not needed since the last call (or, `now`, all). Bounded: false when there are more. */
-bool heap_unpack_rested(struct heap *heap, bool now);
-
-/* More (or fewer) threads can be reached. */
-void heap_count_threads(int more);
-
-/* Puts the blocks of a class's magazine and spare back into their slabs. */
-void heap_drain_class(struct heap *heap, unsigned class);
-
-/* Words of bits that one call collects, and those of one slab more. */
-enum { HEAP_COLLECT_WORDS = 256 };
-
-/* Collects a slab of `class` from the inbox. Returns how many words of bits that were: 0 when there is none. */
-unsigned heap_collect_one(struct heap *heap, unsigned class);
-
-/* Collects a bounded number of words of the class. */
-void heap_collect_class(struct heap *heap, unsigned class);
-
-/* Collects a bounded number of words of all classes. Returns whether there may be more. */
-bool heap_collect(struct heap *heap);
-
 /* Holds and releases the room's lock around fork. */
 void heap_lock(bool take);
 

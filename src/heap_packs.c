@@ -1,5 +1,5 @@
 /* What a heap has put by goes back to its slabs. */
-#include "heap.h"
+#include "heap_parts.h"
 
 enum { PACKS_A_VISIT = 64 /* given up at once on behalf of a thread that may wait for it */ };
 

@@ -1,5 +1,5 @@
 /* Threads and their heaps: who has which, and how a visitor empties the magazines of a thread that sleeps. */
-#include "heap.h"
+#include "heap_parts.h"
 
 #include "os.h"
 

@@ -1,5 +1,5 @@
 /* The slabs of a heap: filed by how full they are, collected from the inbox, let go. */
-#include "heap.h"
+#include "heap_parts.h"
 
 /* The bin of a slab with `free` of `blocks` blocks free: a quarter of the blocks each. */
 static unsigned heap_bin_of(unsigned free, unsigned blocks) {

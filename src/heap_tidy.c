@@ -1,5 +1,5 @@
 /* The visitor's half of heap: what can be given home while the heap's thread sleeps, or works on something else. */
-#include "heap.h"
+#include "heap_parts.h"
 
 #include "os.h"
 

@@ -5,6 +5,8 @@
 
 #define misuse_report heard_report
 #include "../../src/heap.c"
+#include "../../src/heap_gather.c"
+#include "../../src/heap_life.c"
 #undef misuse_report
 
 #include "kernel.h"

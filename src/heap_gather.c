@@ -1,0 +1,196 @@
+/* Where a refill comes from. Blocks are stored downwards from `end`, see slab_pop. */
+#include "heap_parts.h"
+
+#include "os.h"
+
+enum {
+    IDLE_LOOKED_AT = 64, /* idle heaps asked for a slab in one call */
+    UNPACK = 16,         /* packs given up whenever a heap grows: what is put by is the wrong thing, then */
+    POPULATE_LARGEST = 8 << 10, /* bytes of a block */
+    POPULATE_FROM = 256 << 10   /* bytes of the class that are out */
+};
+
+static bool heap_has_free(const struct heap_class *class) {
+    return class->bin[0] || class->bin[1] || class->bin[2] || class->bin[3];
+}
+
+static unsigned heap_gather_free(struct heap_class *class, void **end, unsigned count) {
+    unsigned have = 0;
+    for (unsigned bin = 0; bin < HEAP_BINS; bin++) {
+        while (have < count && class->bin[bin]) {
+            struct slab *slab = class->bin[bin];
+            ASSERT(P2, slab->bin == bin && slab->free > 0);
+            if (slab == class->empty)
+                class->empty = NULL;
+            have += slab_pop(slab, end - have, count - have, false);
+            heap_file(class, slab);
+        }
+    }
+    return have;
+}
+
+/* What others have freed of the class, one slab after the other and no more than is wanted: a slab that waits goes on
+ * filling, and costs its senders nothing. docs/experiments/batched-remote-frees.md */
+static unsigned heap_gather_freed(struct heap *heap, unsigned class, void **end, unsigned count) {
+    unsigned have = 0;
+    for (unsigned words = 0;
+         have < count && words < HEAP_COLLECT_WORDS && remote_waits_in(&heap->inbox, class);) {
+        words += heap_collect_one(heap, class);
+        have += heap_gather_free(&heap->class[class], end - have, count - have);
+    }
+    return have;
+}
+
+static void heap_hand_over(struct heap_class *theirs, struct heap_class *ours, const struct slab *slab) {
+    unsigned out = (unsigned)slab->carved - slab->free;
+    theirs->out -= out;
+    ours->out += out;
+}
+
+/* Takes a slab with free blocks of this class from a heap that nobody uses, when we have none to carve. Heaps'
+ * lock held. */
+static bool heap_adopt_from(struct heap *heap, struct heap *idle, unsigned class) {
+    struct heap_class *theirs = &idle->class[class], *ours = &heap->class[class];
+    if (idle->inherited && ours->units == 0)
+        return false; /* a first slab is fresh: what the parent shares is only used when this one is full */
+    if (idle->inherited && theirs->array) {
+        heap_drain_class(idle, class);
+        heap_unpack_class(idle, class);
+    }
+    heap_collect_class(idle, class);
+    for (unsigned bin = 0; bin < HEAP_BINS; bin++) {
+        struct slab *slab = theirs->bin[bin];
+        if (!slab)
+            continue;
+        heap_unlink(theirs, slab);
+        if (theirs->empty == slab)
+            theirs->empty = NULL;
+        if (theirs->carving == slab)
+            theirs->carving = NULL;
+        heap_hand_over(theirs, ours, slab);
+        slab_change_owner(slab, &heap->inbox, heap->tag | class);
+        heap_file(ours, slab);
+        if (slab_fresh(slab) > 0)
+            ours->carving = slab;
+        return true;
+    }
+    struct slab *fresh = theirs->carving;
+    if (!fresh || slab_fresh(fresh) == 0)
+        return false;
+    theirs->carving = NULL;
+    heap_hand_over(theirs, ours, fresh);
+    slab_change_owner(fresh, &heap->inbox, heap->tag | class);
+    ours->carving = fresh;
+    return true;
+}
+
+static bool heap_adopt(struct heap *heap, unsigned class) {
+    bool adopted = false;
+    if (__atomic_load_n(&heaps.idle_count, __ATOMIC_RELAXED) == 0)
+        return false; /* a hint */
+    lock_take(&heaps.lock);
+    struct heap *idle = heaps.idle;
+    for (unsigned looked = 0; idle && !adopted && looked < IDLE_LOOKED_AT; looked++, idle = idle->next_idle) {
+        visit_enter(&idle->visit);
+        adopted = heap_adopt_from(heap, idle, class);
+        visit_leave(&idle->visit);
+    }
+    lock_release(&heaps.lock);
+    return adopted;
+}
+
+/* How many units the next slab takes. The first is small, for two blocks at least: of most classes a thread needs no
+ * other. docs/experiments/peak-rss.md */
+static unsigned heap_slab_units(struct heap_class *mine, unsigned class) {
+    const struct sizeclass *geometry = &sizeclass_table[class];
+    unsigned least = geometry->size <= SIZECLASS_LARGEST / 2 ? 1 : 2;
+    unsigned units = mine->units > least ? mine->units : least;
+    mine->units = geometry->units;
+    return units;
+}
+
+/* A class that holds much will fill this slab, too: its pages come with one call instead of a fault each. Only where
+ * nothing was in memory. docs/experiments/populate.md */
+static void heap_populate(const struct heap_class *mine, const struct slab *slab) {
+    size_t size = sizeclass_table[slab->class].size;
+    if (heaps.populate && slab->untouched && size <= POPULATE_LARGEST && size * mine->out >= POPULATE_FROM &&
+        !limit_near())
+        os_advise(slab->start, (size_t)slab->units << UNIT_SHIFT, OS_POPULATE);
+}
+
+/* Bytes of the pages that the slab's blocks were carved from. */
+static size_t heap_carved_bytes(const struct slab *slab) {
+    return align_up(slab->carved * (size_t)sizeclass_table[slab->class].size, heaps.page);
+}
+
+static void heap_count_touched(struct heap *heap, size_t bytes) {
+    heap->touched += bytes;
+    if (heap->touched < HEAP_TOUCHED_STEP)
+        return;
+    __atomic_fetch_add(&heaps.touched, heap->touched, __ATOMIC_RELAXED);
+    heap->touched = 0;
+}
+
+size_t heap_touched_bytes(void) {
+    return __atomic_load_n(&heaps.touched, __ATOMIC_RELAXED);
+}
+
+static unsigned heap_carve(struct heap *heap, unsigned class, void **end, unsigned count) {
+    struct heap_class *mine = &heap->class[class];
+    if (mine->carving && slab_fresh(mine->carving) == 0)
+        mine->carving = NULL;
+    if (!mine->carving) {
+        heap_send(heap);    /* before more memory is taken, what is held back for others goes to them */
+        heap_collect(heap); /* and slabs that became empty go home */
+        struct slab *slab = slab_new(class, heap_slab_units(mine, class), &heap->inbox, heap->tag | class);
+        if (!slab)
+            return 0;
+        heap->shallow = false;
+        slab_set_bin(slab, HEAP_NO_BIN, 0, 0);
+        mine->carving = slab;
+        heap_populate(mine, slab);
+        if (slab->untouched && heap->packs.count > 0)
+            heap_unpack(heap, UNPACK);
+    }
+    if (mine->carving == mine->empty)
+        mine->empty = NULL;
+    size_t before = heap_carved_bytes(mine->carving);
+    bool first = mine->out == 0 && mine->carving->carved == 0;
+    unsigned have =
+        first ? slab_pop_apart(mine->carving, end, count) : slab_pop(mine->carving, end, count, true);
+    heap_count_touched(heap, heap_carved_bytes(mine->carving) - before);
+    heap_file(mine, mine->carving);
+    return have;
+}
+
+static unsigned heap_gather_inside(struct heap *heap, unsigned class, void **end, unsigned count) {
+    struct heap_class *mine = &heap->class[class];
+    unsigned have = heap_has_free(mine) ? heap_gather_free(mine, end, count) : 0;
+    if (have > 0)
+        return have;
+    have = heap_gather_freed(heap, class, end, count);
+    if (have > 0) {
+        /* No run of the thread's own: what comes from elsewhere wants no deep magazine. */
+        heap->refilled = SIZECLASS_COUNT;
+        return have;
+    }
+    bool exhausted = !mine->carving || slab_fresh(mine->carving) == 0;
+    if (exhausted && heap_adopt(heap, class))
+        have = heap_gather_free(mine, end, count);
+    if (have == 0)
+        have = heap_carve(heap, class, end, count);
+    /* No memory: heap_carve has asked for a first slab, so that now what was inherited will do. */
+    if (have > 0 || !heap_adopt(heap, class))
+        return have;
+    have = heap_gather_free(mine, end, count);
+    return have > 0 ? have : heap_carve(heap, class, end, count);
+}
+
+unsigned heap_gather(struct heap *heap, unsigned class, void **end, unsigned count) {
+    visit_enter(&heap->visit);
+    unsigned have = heap_gather_inside(heap, class, end, count);
+    heap->class[class].out += have;
+    heap_count_work(heap);
+    visit_leave(&heap->visit);
+    return have;
+}

@@ -1,0 +1,104 @@
+/* heap_parts: what the parts of the room share.
+ *
+ *     heap          magazines: filled and emptied, deep or not, what is put by of them
+ *     heap_gather   where a refill comes from: the fullest slab, what others have freed, idle heaps, fresh blocks
+ *     heap_slabs    slabs: filed by how full they are, collected, lent, let go
+ *     heap_packs    magazines that were put by whole
+ *     heap_tidy     a visitor's half: what can be given home of a heap
+ *     heap_reach    threads that sleep, and what they hold
+ *     heap_life     heaps come and go
+ *
+ * What the room promises to others is in heap.h; to each other its parts promise:
+ *
+ * P1  what works on slabs is called inside `visit` only
+ * P2  the list of all heaps only grows; that of idle ones, and the counts, change under the lock
+ *
+ * Called by the room heap alone.
+ */
+#ifndef HAKMEM_HEAP_PARTS_H
+#define HAKMEM_HEAP_PARTS_H
+
+#include "heap.h"
+#include "lock.h"
+
+struct heaps {
+    struct lock lock;
+    struct heap *all, *idle;
+    uint32_t count, idle_count, prewarm;
+    uint32_t inherited;  /* idle ones that forked processes have left */
+    uint32_t threads;    /* that can be reached; relaxed: a hint */
+    uint32_t warm_units; /* of empty slabs, that an idle heap may keep */
+    size_t touched;      /* relaxed: a hint */
+    size_t page;         /* of the kernel */
+    bool populate;
+};
+
+extern struct heaps heaps;
+
+/* ---- where a refill comes from ---- */
+
+/* Up to `count` blocks of the class, stored downwards from `end`, see slab_pop. 0: no memory. */
+unsigned heap_gather(struct heap *heap, unsigned class, void **end, unsigned count);
+
+/* ---- slabs and packs: only inside `visit` ---- */
+
+enum { HEAP_NO_BIN = 0xff, HEAP_LENT = 0xfe };
+
+void heap_file_anew(struct heap_class *class, struct slab *slab);
+void heap_unlink(struct heap_class *class, struct slab *slab);
+
+/* Puts the slab in the bin of its fill. */
+static ALWAYS_INLINE void heap_file(struct heap_class *class, struct slab *slab) {
+    if (UNLIKELY(slab->free < slab->bin_least || slab->free > slab->bin_most))
+        heap_file_anew(class, slab);
+}
+
+/* Deletes a slab of which nothing is in use. */
+void heap_let_go(struct heap_class *class, struct slab *slab);
+
+/* A visitor takes a slab with free blocks, until remote_return. Nobody is given a block of it meanwhile; blocks may come back, and
+ * one that is freed a second time is noticed. */
+void heap_lend(struct heap_class *class, struct slab *slab);
+
+void heap_settle_empty(struct heap_class *class, struct slab *slab);
+
+/* After blocks came back to a slab: files it, and lets it go if nothing of it is in use. One empty slab a
+ * class stays, so that a program that swings around an edge does not map and purge. */
+static ALWAYS_INLINE void heap_settle(struct heap_class *class, struct slab *slab) {
+    if (UNLIKELY(slab_is_empty(slab)))
+        heap_settle_empty(class, slab);
+    else if (UNLIKELY(slab->free > slab->bin_most)) /* it has not got fewer */
+        heap_file_anew(class, slab);
+}
+
+/* Puts blocks back into their slabs. A visitor may, too: what only the heap's thread counts is not counted here. */
+void heap_put_back(struct heap *heap, unsigned class, void *const *blocks, unsigned count);
+
+/* Puts the blocks of at most `most` packs back into their slabs, class after class. */
+void heap_unpack(struct heap *heap, unsigned most);
+
+/* The same for all packs of a class (P1 of pack: 32), before another heap gets slabs that their blocks lie in. */
+void heap_unpack_class(struct heap *heap, unsigned class);
+
+/* The same for those that were not needed since the last call (or, `now`, all). Bounded: false when there are more. */
+bool heap_unpack_rested(struct heap *heap, bool now);
+
+/* More (or fewer) threads can be reached. */
+void heap_count_threads(int more);
+
+/* Puts the blocks of a class's magazine and spare back into their slabs. */
+void heap_drain_class(struct heap *heap, unsigned class);
+
+/* Words of bits that one call collects, and those of one slab more. */
+enum { HEAP_COLLECT_WORDS = 256 };
+
+/* Collects a slab of `class` from the inbox. Returns how many words of bits that were: 0 when there is none. */
+unsigned heap_collect_one(struct heap *heap, unsigned class);
+
+/* Collects a bounded number of words of the class. */
+void heap_collect_class(struct heap *heap, unsigned class);
+
+/* Collects a bounded number of words of all classes. Returns whether there may be more. */
+bool heap_collect(struct heap *heap);
+
+#endif
