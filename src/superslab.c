@@ -112,7 +112,7 @@ static bool superslab_may_hold(const struct superslab *home, uint64_t mask) {
     return limit_take((size_t)bits_count(mask & ~home->dirty) * UNIT_SIZE);
 }
 
-/* Marks free units as handed out; returns whether all of them read as zero. */
+/* Free units are nobody else's from here on; returns whether all of them read as zero. */
 static bool superslab_claim(struct superslab *home, uint64_t mask) {
     ASSERT(P1, (home->free & mask) == mask);
     bool zeroed = ((home->dirty | home->stale) & mask) == 0;
@@ -121,11 +121,17 @@ static bool superslab_claim(struct superslab *home, uint64_t mask) {
     home->dirty &= ~mask;
     home->stale &= ~mask;
     superslab_add(&superslabs.free_units, -(size_t)bits_count(mask));
+    ASSERT(P2, ((home->dirty | home->stale) & ~home->free) == 0);
+    superslab_refile(home);
+    return zeroed;
+}
+
+/* The same for somebody who will use them; what is claimed only to give it home is not in use. */
+static bool superslab_hand_out(struct superslab *home, uint64_t mask) {
+    bool zeroed = superslab_claim(home, mask);
     size_t used = superslabs.mapped_units - superslabs.free_units;
     if (used > superslabs.used_peak)
         superslab_add(&superslabs.used_peak, used - superslabs.used_peak);
-    ASSERT(P2, ((home->dirty | home->stale) & ~home->free) == 0);
-    superslab_refile(home);
     return zeroed;
 }
 
@@ -264,7 +270,7 @@ static struct superslab_run superslab_take_run(unsigned units, bool grows) {
             run.start = home->start + (size_t)from * UNIT_SIZE;
             run.home = home;
             run.full = superslabs.decommit && (home->full & home->dirty & superslab_mask(from, units)) != 0;
-            run.zeroed = superslab_claim(home, superslab_mask(from, units));
+            run.zeroed = superslab_hand_out(home, superslab_mask(from, units));
         }
     }
     lock_release(&superslabs.lock);
@@ -316,7 +322,7 @@ bool superslab_extend(struct superslab *home, void *start, unsigned units, unsig
     lock_take(&superslabs.lock);
     bool possible = (home->free & mask) == mask && superslab_may_hold(home, mask);
     if (possible)
-        superslab_claim(home, mask);
+        superslab_hand_out(home, mask);
     lock_release(&superslabs.lock);
     return possible;
 }

@@ -212,6 +212,28 @@ static void superslab_what_rested_is_what_nobody_had(void **state) {
     check_room();
 }
 
+/* The peak is what was in use at once, a sixteenth above that may be dirty; what is claimed to be purged or unmapped is not in use. */
+static void superslab_peak_is_of_what_was_in_use(void **state) {
+    (void)state;
+    superslabs.used_peak = 0;
+    for (int i = 0; i < 32; i++)
+        assert_true(run_take(16));
+    size_t peak = 32 * 16 * (size_t)UNIT_SIZE;
+    assert_int_equal(superslab_below_peak_bytes(), peak / 16);
+    run_extend(&runs[0], 1);
+    assert_true(superslabs.used_peak * UNIT_SIZE >= peak);
+    while (run_count > 8)
+        run_give(run_count - 1);
+    superslabs.used_peak = superslabs.mapped_units - superslabs.free_units;
+    peak = superslabs.used_peak;
+    superslab_unmap_free();
+    superslab_purge(0, ALWAYS);
+    assert_int_equal(superslabs.used_peak, peak);
+    run_give_all();
+    assert_int_equal(superslab_below_peak_bytes(), (peak + peak / 16) * UNIT_SIZE);
+    check_room();
+}
+
 /* Runs that will grow stand sixteen units apart, where they were before; where there is no room any run will do, unless
  * address space is short. */
 static void superslab_roomy_runs_are_apart(void **state) {
@@ -461,6 +483,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(superslab_knows_which_units_are_full, setup),
         cmocka_unit_test_setup(superslab_roomy_runs_are_apart, setup),
+        cmocka_unit_test_setup(superslab_peak_is_of_what_was_in_use, setup),
         cmocka_unit_test_setup(superslab_growth_is_geometric, setup),
         cmocka_unit_test_setup(superslab_P1_P3_random_program, setup),
         cmocka_unit_test_setup(superslab_P2_P3_random_program_that_decommits_lazily, setup),
