@@ -155,7 +155,7 @@ static size_t large_give_pages(struct large *donor, struct large *large, size_t 
 
 bool large_fill(struct large *large, size_t from) {
     size_t end = large->extent;
-    for (size_t piece = 1; piece > 0 && end - from >= LARGE_MOVE_FROM && limit_may_split(); end -= piece) {
+    for (size_t piece = 1; piece > 0 && end - from >= LARGE_FILL_LEAST && limit_may_split(); end -= piece) {
         limit_count_mappings();
         large_have_record();
         struct large *donor = large_take_donor(end - from);

@@ -21,7 +21,9 @@
 #include "large.h"
 
 #define LARGE_RUN_MOST ((size_t)SUPERSLAB_RUN_LARGEST * UNIT_SIZE)
-#define LARGE_MOVE_FROM (128 * KIB) /* shorter runs are copied when they cannot grow */
+#define LARGE_COPY_MOST \
+    (128 * KIB) /* bytes of a run that are copied when it cannot grow: docs/experiments/growing-runs.md */
+#define LARGE_FILL_LEAST (128 * KIB) /* bytes that are worth moving from what waits */
 #define LARGE_MOST (PTRDIFF_MAX - 2 * (size_t)UNIT_SIZE)
 
 struct larges {

@@ -97,10 +97,10 @@ static void *large_resize_run(struct large *large, size_t bytes) {
         superslab_give(large->home, large->start + bytes, (unsigned)(units - (bytes >> UNIT_SHIFT)));
         return large->start;
     }
-    /* The earlier into what the last one of its kind has left, the fewer pages move: they are missed where the next one
-     * begins. */
+    /* Pages that move are missed where the next one of its kind begins, so it is copied while that is cheap, and then goes early into
+     * what the last one has left. */
     size_t extent = spare_round(bytes);
-    bool moves = large->bytes >= LARGE_MOVE_FROM;
+    bool moves = large->bytes > LARGE_COPY_MOST;
     void *moved = moves ? large_move(large, bytes, large_warm_target(large, extent)) : NULL;
     if (moved)
         return moved;
