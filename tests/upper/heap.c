@@ -416,43 +416,22 @@ static void heap_that_flushes_is_not_tidy(void **state) {
 /* A thread that ends collects all that others have freed, however much it is. */
 static void heap_that_goes_collects_everything(void **state) {
     (void)state;
-    enum { SLABS_USED = 6, EACH = 4096 };
-    static void *blocks[SLABS_USED * EACH];
-    struct heap *heap = heap_take();
-    heap->class[0].units = sizeclass_table[0].units;
-    for (unsigned i = 0; i < SLABS_USED * EACH; i++)
-        blocks[i] = take_raw(heap, 0);
-    assert_true(SLABS_USED * EACH / 64 > HEAP_COLLECT_WORDS);
-    for (unsigned i = 0; i < SLABS_USED * EACH; i++)
-        assert_int_equal(remote_free(pagemap_record(blocks[i]), blocks[i]), SLAB_OK);
+    enum { SLABS_USED = 6 };
+    static void *blocks[SLABS_USED * SMALLEST_EACH];
+    struct heap *heap = heap_freed_elsewhere(blocks, SLABS_USED);
+    assert_true(words_waiting(blocks, SLABS_USED) > HEAP_COLLECT_WORDS);
     heap_retire(heap);
-    for (unsigned i = 0; i < SLABS_USED * EACH; i += EACH / 2)
+    for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i += SMALLEST_EACH / 2)
         assert_int_equal(pagemap_tag(blocks[i]), PAGEMAP_NONE);
     walk();
-}
-
-/* Words of bits that wait to be collected, of slabs of class 0. */
-static unsigned words_waiting(void *const *blocks, unsigned slabs) {
-    unsigned words = 0;
-    for (unsigned i = 0; i < slabs; i++) {
-        struct slab *slab = pagemap_record(blocks[i * 4096]);
-        words += slab ? bits_count(slab->remote_summary) : 0;
-    }
-    return words;
 }
 
 /* However much others have freed, one call collects a bounded part of it: a refill, and a visit. */
 static void heap_collects_a_bounded_part(void **state) {
     (void)state;
-    enum { SLABS_USED = 12, EACH = 4096, ALL_WORDS = SLABS_USED * EACH / 64 };
-    static void *blocks[SLABS_USED * EACH];
-    struct heap *heap = heap_take();
-    heap->class[0].units = sizeclass_table[0].units;
-    for (unsigned i = 0; i < SLABS_USED * EACH; i++)
-        blocks[i] = take_raw(heap, 0);
-    heap_drain(heap);
-    for (unsigned i = 0; i < SLABS_USED * EACH; i++)
-        assert_int_equal(remote_free(pagemap_record(blocks[i]), blocks[i]), SLAB_OK);
+    enum { SLABS_USED = 12, ALL_WORDS = SLABS_USED * SMALLEST_EACH / 64 };
+    static void *blocks[SLABS_USED * SMALLEST_EACH];
+    struct heap *heap = heap_freed_elsewhere(blocks, SLABS_USED);
     assert_int_equal(words_waiting(blocks, SLABS_USED), ALL_WORDS);
     assert_true(heap_collect(heap));
     unsigned left = words_waiting(blocks, SLABS_USED);

@@ -383,6 +383,24 @@ static void heap_visit_looks_at_a_bounded_number_of_slabs(void **state) {
     walk();
 }
 
+/* However much others have freed, a visit collects a bounded part of it, and leaves the slabs to the next one. */
+static void heap_visit_collects_a_bounded_part(void **state) {
+    (void)state;
+    enum { SLABS_USED = 12, ALL_WORDS = SLABS_USED * SMALLEST_EACH / 64 };
+    static void *blocks[SLABS_USED * SMALLEST_EACH];
+    enum heap_tidied result;
+    struct heap *heap = heap_freed_elsewhere(blocks, SLABS_USED);
+    heap->tidied_class = 1;
+    assert_int_equal(look(heap, &result), 0);
+    assert_int_equal(result, HEAP_MORE);
+    assert_int_equal(heap->tidied_class, 1);
+    assert_in_range(ALL_WORDS - words_waiting(blocks, SLABS_USED), HEAP_COLLECT_WORDS,
+                    2 * (HEAP_COLLECT_WORDS + 64));
+    look_on(heap);
+    heap_retire(heap);
+    walk();
+}
+
 /* Without a budget there is no visit, and nobody asks again at once. */
 static void heap_without_budget_is_not_visited(void **state) {
     (void)state;
@@ -543,6 +561,7 @@ int main(void) {
         cmocka_unit_test_setup(heap_collects_what_stands_behind_one_that_was_adopted, setup),
         cmocka_unit_test_setup(heap_keeps_no_slab_that_is_lent, setup),
         cmocka_unit_test_setup(heap_visit_looks_at_a_bounded_number_of_slabs, setup),
+        cmocka_unit_test_setup(heap_visit_collects_a_bounded_part, setup),
         cmocka_unit_test_setup(heap_without_budget_is_not_visited, setup),
         cmocka_unit_test_setup(heap_counts_what_went_home, setup),
         cmocka_unit_test_setup(heap_with_an_inbox_is_not_tidy, setup),

@@ -10,6 +10,7 @@ static unsigned fake_too_many; /* threads: how often that is said */
 static int fake_thread(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
                        void *data) {
     size_t stack;
+    errno = EDOM;
     if (fake_too_many > 0) {
         fake_too_many--;
         return EAGAIN;
@@ -32,10 +33,9 @@ struct heap heap_none;
 THREAD_LOCAL struct heap_current heap_current = {&heap_none, HEAP_NO_TAG};
 size_t purge_keep_free = SIZE_MAX;
 
-struct limit limit; /* there is none */
+struct limit limit;
 
 bool limit_near_now(void) {
-    fail();
     return true;
 }
 
@@ -46,15 +46,12 @@ void limit_rest(_Atomic uint32_t *word, uint32_t seen, uint64_t ns) {
 void limit_in_child(void) {
 }
 
-size_t purge_all(void) {
-    fail();
-    return 0;
-}
-
 static struct {
     _Atomic unsigned looks, looks_here, steps;
     _Atomic size_t waiting; /* bytes, a MiB less after each look */
     _Atomic bool unsettled; /* there is always something that may go home later */
+    _Atomic unsigned sleepers,
+        purges; /* threads that are reached, one in each look; everything goes home at once */
     _Atomic pthread_t looker;
     _Atomic bool blocked; /* the looker has all signals blocked */
 } fake;
@@ -99,8 +96,17 @@ struct purge_looked purge_look(void) {
     struct purge_looked looked = {.bytes = fake.waiting < MIB ? fake.waiting : MIB};
     fake.waiting -= looked.bytes;
     looked.later = fake.waiting > 0 || fake.unsettled;
+    if (fake.sleepers > 0) {
+        fake.sleepers--;
+        looked.reached = 1;
+    }
     fake.looks++;
     return looked;
+}
+
+size_t purge_all(void) {
+    fake.purges++;
+    return 0;
 }
 
 void purge_look_here(void) {
@@ -149,6 +155,7 @@ static void janitor_slow_paths_stand_in(void **state) {
     mine.flushed += JANITOR_LEAST;
     janitor_after_free(outside());
     assert_int_equal(fake.looks_here, 1);
+    usleep(2000);                  /* the delay has passed */
     janitor_after_free(outside()); /* nothing more was freed */
     assert_int_equal(fake.looks_here, 1);
     janitor_configure(3600000, false);
@@ -252,6 +259,34 @@ static void janitor_gives_up_what_never_rests(void **state) {
     await_looks(PATIENCE);
     await_sleep();
     assert_int_equal(fake.looks, PATIENCE);
+}
+
+/* A look that has reached a thread was not in vain: what it held rests from then on. */
+static void janitor_goes_on_while_it_reaches_threads(void **state) {
+    (void)state;
+    enum { SLEEPERS = PATIENCE + 2 };
+    janitor_configure(1, true);
+    fake.unsettled = true;
+    fake.sleepers = SLEEPERS;
+    mine.flushed += JANITOR_LEAST;
+    janitor_after_free(outside());
+    await_looks(SLEEPERS + PATIENCE - 1);
+    await_sleep();
+    assert_int_equal(fake.looks, SLEEPERS + PATIENCE - 1);
+}
+
+/* Near a limit of the process all that can go goes. */
+static void janitor_purges_near_a_limit(void **state) {
+    (void)state;
+    janitor_configure(1, true);
+    fake.waiting = 2 * MIB;
+    mine.flushed += JANITOR_LEAST;
+    atomic_store(&limit.watching, true);
+    janitor_after_free(outside());
+    await_looks(2);
+    await_sleep();
+    atomic_store(&limit.watching, false);
+    assert_in_range(fake.purges, 2, 3);
 }
 
 static void await_state(enum janitor_state state) {
@@ -381,6 +416,8 @@ int main(void) {
         cmocka_unit_test_setup(janitor_P1_P3_looks_until_nothing_is_left_and_sleeps, setup),
         cmocka_unit_test_setup(janitor_looks_after_what_threads_have_taken, setup),
         cmocka_unit_test_setup(janitor_gives_up_what_never_rests, setup),
+        cmocka_unit_test_setup(janitor_goes_on_while_it_reaches_threads, setup),
+        cmocka_unit_test_setup(janitor_purges_near_a_limit, setup),
         cmocka_unit_test_setup(janitor_P4_goes_with_the_last_thread, setup),
         cmocka_unit_test_setup(janitor_P4_is_there_for_whoever_comes_meanwhile, setup),
         cmocka_unit_test_setup(janitor_tries_again_later, setup),
