@@ -133,6 +133,8 @@ static void heap_reach_asks_the_busy_again_when_they_have_run(void **state) {
     assert_non_null(*(void **)heap->top[CLASS]);
     assert_int_equal(heap_reach(heap, false), HEAP_HOLDS_NOTHING); /* in vain */
     assert_int_equal(fake.begun, 1);
+    assert_int_equal(heap_reach(heap, true), HEAP_HOLDS); /* who asks for all at once asks the busy, too */
+    assert_int_equal(fake.begun, 2);
     give(heap, block);
     fake.confirm = REACH_ASLEEP;
     assert_int_equal(heap_reach(heap, false), HEAP_HOLDS);

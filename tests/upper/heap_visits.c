@@ -491,6 +491,24 @@ static void heap_visitor_leaves_a_slab_that_was_adopted(void **state) {
     walk();
 }
 
+/* Nor with one that has gone home: when others free all its blocks, nothing of its own tells. */
+static void heap_visitor_leaves_a_slab_that_went_home(void **state) {
+    (void)state;
+    struct heap *heap = heap_to_visit(1, 4);
+    const struct slab *slab = pagemap_record(live[0].block);
+    visit_partly(heap, 2);
+    for (unsigned i = 1; i < VISIT_EACH; i += 2)
+        assert_int_equal(remote_free(pagemap_record(live[i].block), live[i].block), SLAB_OK);
+    heap_drain(heap);
+    assert_int_equal(pagemap_tag(live[0].block), PAGEMAP_NONE);
+    assert_ptr_equal(heap->tidied_partly, slab);
+    assert_int_equal(slab->changes, heap->tidied_changes);
+    assert_int_equal(look_on(heap), 0);
+    live_count = 0;
+    heap_retire(heap);
+    walk();
+}
+
 /* Nor from the middle with one of which blocks were taken and given back: their pages are in memory again. */
 static void heap_visitor_begins_again_with_a_slab_that_has_changed(void **state) {
     (void)state;
@@ -567,6 +585,7 @@ int main(void) {
         cmocka_unit_test_setup(heap_with_an_inbox_is_not_tidy, setup),
         cmocka_unit_test_setup(heap_visitor_lets_empty_slabs_go, setup),
         cmocka_unit_test_setup(heap_visitor_leaves_a_slab_that_was_adopted, setup),
+        cmocka_unit_test_setup(heap_visitor_leaves_a_slab_that_went_home, setup),
         cmocka_unit_test_setup(heap_visitor_begins_again_with_a_slab_that_has_changed, setup),
         cmocka_unit_test_setup(heap_visitor_that_lost_its_place_begins_with_the_bin, setup),
     };

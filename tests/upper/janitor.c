@@ -229,6 +229,14 @@ static void janitor_looks_after_what_threads_have_taken(void **state) {
     }
     assert_int_not_equal(fake.looks, looks);
     await_sleep();
+    taken = JANITOR_LEAST; /* the rest went home */
+    given = 0;
+    mine.flushed += JANITOR_LEAST;
+    looks = fake.looks;
+    janitor_after_free(outside());
+    await_looks(looks + 1);
+    await_sleep();
+    assert_int_equal(janitor_taken_most, 2 * JANITOR_LEAST);
 }
 
 static void janitor_is_not_started_for_a_small_process(void **state) {
@@ -385,7 +393,9 @@ static void janitor_tries_again_with_a_larger_stack(void **state) {
         janitor_configure(1, true);
         fake.waiting = JANITOR_LEAST;
         mine.flushed += JANITOR_LEAST;
+        errno = 77;
         janitor_after_free(outside());
+        assert_int_equal(errno, 77); /* P3, also where a thread is started */
         await_state(JANITOR_RUNS);
         let_go();
     }
@@ -400,6 +410,8 @@ static void janitor_tries_again_with_a_larger_stack(void **state) {
 static void janitor_is_started_anew_in_a_child(void **state) {
     (void)state;
     janitor_configure(1, true);
+    atomic_store(&janitor.state, JANITOR_RUNS);
+    atomic_store(&janitor_awake, true); /* at work when the process forked */
     janitor_in_child(true);
     assert_int_equal(atomic_load(&janitor.state), JANITOR_NONE);
     assert_false(atomic_load(&janitor_awake));

@@ -32,7 +32,8 @@ static bool kernel_refuses(struct kernel_call *call) {
 static bool kernel_refuses_number(long number, void *start, size_t bytes) {
     switch (number) {
     case SYS_mmap:
-        return kernel_refuses(&kernel.map) || (kernel.largest_map && bytes > kernel.largest_map);
+        return kernel_refuses(&kernel.map) || (kernel.largest_map && bytes > kernel.largest_map) ||
+               bytes < kernel.smallest_map;
     case SYS_munmap:
         if (kernel.before_unmap)
             kernel.before_unmap(start, bytes);

@@ -17,7 +17,8 @@ struct kernel_call {
 
 extern struct kernel {
     struct kernel_call map, unmap, remap, advise;
-    size_t largest_map; /* longer mappings are refused; 0: no limit */
+    size_t largest_map;  /* longer mappings are refused; 0: no limit */
+    size_t smallest_map; /* shorter ones are refused: records need some, blocks longer ones */
     void (*before_advise)(void *start, size_t bytes);
     void (*before_remap)(void *start, size_t bytes);
     void (*before_unmap)(void *start, size_t bytes);

@@ -646,6 +646,32 @@ static void large_slack_outlives_a_refusal(void **state) {
     check_cache();
 }
 
+static void purge_meanwhile(void *start, size_t bytes) {
+    (void)start;
+    (void)bytes;
+    kernel.before_remap = NULL;
+    large_purge(0, ALWAYS);
+}
+
+/* Nobody takes the slack of a block that is just about to grow. */
+static void large_slack_is_not_taken_from_one_that_grows(void **state) {
+    (void)state;
+    delete_block(new_dense_block(16 * MIB));
+    unsigned char *block = new_block(2 * MIB);
+    assert_int_equal(larges.slack, 14 * MIB);
+    kernel.before_remap = purge_meanwhile;
+    kernel.unmap.count = 0;
+    block = large_resize(record_of(block), 20 * MIB);
+    assert_non_null(block);
+    assert_null(kernel.before_remap);
+    assert_int_equal(kernel.unmap.count, 0);
+    assert_int_equal(large_mapped_bytes(), 20 * MIB);
+    assert_int_equal(block[0], 0xa5);
+    block[20 * MIB - 1] = 1;
+    delete_block(block);
+    check_cache();
+}
+
 /* Only the first unit of a mapping is entered, and a part that is cut off begins anywhere: also where no mapping ever has. */
 static void large_part_that_is_cut_off_has_a_place_in_the_pagemap(void **state) {
     (void)state;
@@ -864,6 +890,7 @@ static void large_P3_what_cannot_be_unmapped_is_used_again(void **state) {
     delete_block(block);
     assert_int_equal(large_mapped_bytes(), mapped);
     assert_int_equal(length_of(larges.stuck), 1);
+    assert_int_equal(((unsigned char *)block)[0], 0); /* its pages went home */
     assert_null(large_new(5 * MIB, PTRDIFF_MAX / 2 + 1, &zeroed));
     void *larger = new_block(6 * MIB);
     assert_ptr_not_equal(larger, block);
@@ -987,6 +1014,23 @@ static void large_records_are_used_again(void **state) {
     assert_int_equal(length_of(larges.unused), unused);
 }
 
+/* Also that of one which has given all its pages to another. */
+static void large_record_of_a_donor_is_used_again(void **state) {
+    (void)state;
+    unsigned unused = 0;
+    for (int i = 0; i < 4; i++) {
+        void *first = new_dense_block(5 * MIB), *second = new_dense_block(5 * MIB);
+        delete_block(first);
+        delete_block(second);
+        void *both = new_block(10 * MIB);
+        assert_int_equal(large_mapped_bytes(), 10 * MIB);
+        delete_block(both);
+        large_purge(0, ALWAYS);
+        assert_true(i == 0 || length_of(larges.unused) == unused);
+        unused = length_of(larges.unused);
+    }
+}
+
 static void large_stops_at_the_hard_limit(void **state) {
     (void)state;
     bool zeroed;
@@ -997,6 +1041,11 @@ static void large_stops_at_the_hard_limit(void **state) {
     assert_non_null(block);
     check_held();
     assert_int_equal(block[12 * MIB - 1], 0xa5);
+    kernel.remap.refuse = 1; /* not in place */
+    unsigned char *elsewhere = large_resize(record_of(block), 20 * MIB);
+    assert_true(elsewhere && elsewhere != block);
+    block = elsewhere;
+    check_held();
     assert_null(large_resize(record_of(block), 24 * MIB));
     assert_int_equal(block[12 * MIB - 1], 0xa5);
     check_held();
@@ -1009,6 +1058,48 @@ static void large_stops_at_the_hard_limit(void **state) {
     assert_null(large_new(12 * MIB, 16, &zeroed));
     check_held();
     limit.hard = SIZE_MAX - 1;
+}
+
+/* Where no record can be had nothing is taken: no bytes of the limit, and no addresses. */
+static void large_without_records_takes_nothing(void **state) {
+    (void)state;
+    const size_t far =
+        256 * MIB; /* the next one that is as long begins where nothing has a place in the pagemap */
+    bool zeroed;
+    void *blocks[] = {new_block(2 * MIB), new_block(3 * MIB)};
+    for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
+        delete_block(blocks[i]);
+    large_purge(0, ALWAYS);
+    struct large *unused = larges.unused;
+    larges.unused = NULL;
+    kernel.smallest_map = 8 * MIB;
+    while (metadata_new(CACHE_LINE))
+        continue;
+    assert_null(large_new(far, 16, &zeroed));
+    assert_null(large_new(MIB, 16, &zeroed));
+    check_held();
+    larges.unused = unused;
+    void *block = large_new(far, 16, &zeroed);
+    kernel.unmap.count = 0;
+    assert_null(large_new(far, 16, &zeroed));
+    assert_int_equal(kernel.unmap.count, 1);
+    check_held();
+    if (block)
+        delete_block(block);
+}
+
+/* However often it was measured the same, a block is measured again before it is freed for the 1025th time. */
+static void large_is_measured_now_and_then(void **state) {
+    (void)state;
+    struct large *large = record_of(new_block(2 * MIB));
+    unsigned longest = 0;
+    for (unsigned i = 0; i < 4 * LARGE_MEASURE_MOST; i++) {
+        large_delete(large);
+        longest = large->due > longest ? large->due : longest;
+        assert_ptr_equal(record_of(new_block(2 * MIB)), large);
+    }
+    assert_int_equal(longest, LARGE_MEASURE_MOST - 1);
+    delete_block(large->start);
 }
 
 static void large_keeps_nothing_near_the_soft_limit(void **state) {
@@ -1311,12 +1402,16 @@ static void large_P2_cold_slack_stays_where_it_is(void **state) {
 static void large_P2_a_shrunken_block_counts_for_what_is_left(void **state) {
     (void)state;
     unsigned char *block = new_dense_block(12 * MIB);
-    delete_block(block);
-    assert_ptr_equal(new_block(12 * MIB), block);
+    for (int i = 0; i < 3; i++) {
+        delete_block(block);
+        assert_ptr_equal(new_block(12 * MIB), block);
+    }
     assert_ptr_equal(large_resize(record_of(block), 5 * MIB), block);
+    assert_true(record_of(block)->due > 0);
     delete_block(block);
     assert_int_equal(large_waiting_bytes(), 5 * MIB);
     check_cache();
+    assert_int_equal(spare_resident_bytes(), 5 * MIB);
 }
 
 /* ---- huge pages ---- */
@@ -1505,6 +1600,7 @@ static void large_huge_is_what_the_last_area_is(void **state) {
     delete_block(block);
     check_cache();
 }
+
 enum { GIVE_UP_MORE = 2 * LARGE_GIVE_UP };
 
 /* However much is too much, one call gives up so many blocks; the next one goes on. */
@@ -1619,7 +1715,11 @@ int main(void) {
         cmocka_unit_test_setup(large_resize_moves_where_it_cannot_grow, setup),
         cmocka_unit_test_setup(large_resize_that_is_refused_changes_nothing, setup),
         cmocka_unit_test_setup(large_records_are_used_again, setup),
+        cmocka_unit_test_setup(large_record_of_a_donor_is_used_again, setup),
+        cmocka_unit_test_setup(large_slack_is_not_taken_from_one_that_grows, setup),
         cmocka_unit_test_setup(large_stops_at_the_hard_limit, setup),
+        cmocka_unit_test_setup(large_without_records_takes_nothing, setup),
+        cmocka_unit_test_setup(large_is_measured_now_and_then, setup),
         cmocka_unit_test_setup(large_keeps_nothing_near_the_soft_limit, setup),
         cmocka_unit_test_setup(large_freed_last_is_at_hand, setup),
         cmocka_unit_test_setup(large_P2_what_was_measured_long_ago_goes_home, setup),

@@ -30,10 +30,23 @@ static void pages_P1_counts_what_is_in_memory(void **state) {
     memset(p, 1, 64 * MIB);
     assert_int_equal(resident(p, os_page_size()), os_page_size());
     assert_int_equal(resident(p, 9 * MIB), 9 * MIB);
-    assert_int_equal(resident(p, 64 * MIB), 64 * MIB); /* by samples */
+    assert_int_equal(resident(p, 64 * MIB), 64 * MIB);             /* by samples */
+    assert_int_equal(resident(p, os_page_size()), os_page_size()); /* whatever was found before */
     assert_true(os_unmap(p, 64 * MIB));
     assert_int_equal(resident(p, 3 * MIB), 3 * MIB); /* not mapped: the system does not say */
     assert_int_equal(errno, 77);
+}
+
+/* However long a block is, some of its pages are looked at: not those between the first of four samples and the second. */
+static void pages_looks_at_samples_of_a_long_block(void **state) {
+    (void)state;
+    size_t page = os_page_size(), bytes = 2 * PAGES_COUNTED;
+    unsigned char *p = os_map(bytes, NULL);
+    for (size_t at = 1024; at < bytes / page / 4; at++)
+        p[at * page] = 1;
+    assert_int_equal(resident(p, bytes), 0);
+    assert_true(resident(p, PAGES_COUNTED) > 0);
+    assert_true(os_unmap(p, bytes));
 }
 
 /* What was touched counts alone: half of it written from the start on is as dense as all of it. */
@@ -68,6 +81,7 @@ static void pages_density_is_of_what_was_touched(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(pages_P1_counts_what_is_in_memory, setup),
+        cmocka_unit_test_setup(pages_looks_at_samples_of_a_long_block, setup),
         cmocka_unit_test_setup(pages_density_is_of_what_was_touched, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -124,6 +124,35 @@ static void spare_oldest_goes_first_and_newest_out(void **state) {
     assert_null(spare_oldest());
 }
 
+/* However many wait in a bin, one call looks at some of them. */
+static void spare_P3_looks_are_bounded(void **state) {
+    (void)state;
+    enum { SIZE = 40 * UNIT_SIZE };
+    for (uintptr_t i = 0; i <= SPARE_LOOKS; i++) {
+        uintptr_t start = ((i + 1) << 30) + (i > 0 ? UNIT_SIZE : 0); /* the first one alone is aligned */
+        records[i] = (struct large){.extent = SIZE, .start = (unsigned char *)start};
+        spare_put(&records[i]);
+    }
+    assert_null(spare_take(SIZE, SIZE, 2 * UNIT_SIZE, true));
+    spare_remove(&records[SPARE_LOOKS]);
+    assert_ptr_equal(spare_take(SIZE, SIZE, 2 * UNIT_SIZE, true), &records[0]);
+    for (unsigned i = 1; i < SPARE_LOOKS; i++)
+        spare_remove(&records[i]);
+    assert_null(spare_oldest());
+}
+
+/* One that is too short for a request may be stretched, unless it is very much too short. */
+static void spare_shorter_is_not_too_short(void **state) {
+    (void)state;
+    enum { SIZE = 40 * UNIT_SIZE };
+    records[0] = (struct large){.extent = SIZE, .start = (unsigned char *)GIB};
+    spare_put(&records[0]);
+    assert_null(spare_take_shorter(4 * SIZE, 2 * SIZE));
+    assert_null(spare_take_shorter(SIZE, UNIT_SIZE));
+    assert_ptr_equal(spare_take_shorter(2 * SIZE, SIZE), &records[0]);
+    assert_null(spare_oldest());
+}
+
 /* The least that waited between two looks: what came back in between was wanted. */
 static void spare_rests_what_nobody_took(void **state) {
     (void)state;
@@ -184,6 +213,8 @@ int main(void) {
         cmocka_unit_test(spare_P1_P2_random_program),
         cmocka_unit_test(spare_rounds_to_the_begin_of_a_bin),
         cmocka_unit_test(spare_oldest_goes_first_and_newest_out),
+        cmocka_unit_test(spare_P3_looks_are_bounded),
+        cmocka_unit_test(spare_shorter_is_not_too_short),
         cmocka_unit_test(spare_rests_what_nobody_took),
         cmocka_unit_test(spare_P3_stacks_are_bounded),
         cmocka_unit_test(spare_P1_stacks_hand_out_what_fits),

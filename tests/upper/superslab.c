@@ -174,12 +174,59 @@ static void superslab_P4_random_program_without_unmapping(void **state) {
     assert_int_equal(superslab_mapped_bytes(), mapped);
 }
 
+/* What the kernel would not unmap may be in memory as a whole: it waits to be purged, and counts as held until then. */
+static void superslab_P4_what_is_not_unmapped_is_dirty(void **state) {
+    (void)state;
+    assert_true(run_take(4));
+    run_give(0);
+    kernel.unmap.refuse = ALWAYS;
+    assert_int_equal(superslab_unmap_free(), 0);
+    assert_int_equal(superslab_dirty_bytes(), superslab_mapped_bytes());
+    check_room();
+}
+
+static size_t unmapped;
+
+static void count_unmapped(void *start, size_t bytes) {
+    check_nobody_has(start, bytes);
+    unmapped += bytes;
+}
+
+/* Records give out within a mapping: what has none is unmapped again, and not lost. */
+static void superslab_maps_no_more_than_it_has_records_for(void **state) {
+    (void)state;
+    superslab_unmap_free();
+    for (int i = 0; i < 6 * 4; i++)
+        assert_true(run_take(16));
+    struct superslab *last = runs[run_count - 1].home;
+    for (unsigned i = run_count; i > 0; i--)
+        if (runs[i - 1].home == last)
+            run_give(i - 1);
+    superslab_unmap_free();
+    assert_ptr_equal(superslabs.vacant, last);
+    struct superslab *others = last->next_vacant;
+    last->next_vacant = NULL; /* one record is at hand, and the next mapping is of two */
+    kernel.smallest_map = 2 * SUPERSLAB_SIZE;
+    while (metadata_new(CACHE_LINE))
+        continue;
+    kernel.before_unmap = count_unmapped;
+    size_t mapped = superslab_mapped_bytes();
+    unmapped = 0;
+    run_take(1); /* not where the new addresses need a record, too */
+    assert_true(unmapped > 0);
+    assert_int_equal(superslab_mapped_bytes() - mapped + unmapped, 2 * SUPERSLAB_SIZE);
+    check_room();
+    struct superslab **end = superslabs.vacant ? &superslabs.vacant->next_vacant : &superslabs.vacant;
+    *end = others;
+}
+
 static void superslab_purge_keeps_and_counts(void **state) {
     (void)state;
     for (int i = 0; i < 64; i++)
         assert_true(run_take(4));
     run_give_all();
     assert_int_equal(superslab_dirty_bytes(), 256 * (size_t)UNIT_SIZE);
+    assert_int_equal(superslab_purge(superslab_dirty_bytes(), ALWAYS), 0);
     size_t keep = 100 * (size_t)UNIT_SIZE, purged = superslab_purge(keep, ALWAYS);
     assert_true(superslab_dirty_bytes() <= keep);
     assert_int_equal(purged + superslab_dirty_bytes(), 256 * (size_t)UNIT_SIZE);
@@ -439,10 +486,12 @@ static void superslab_unmaps_nothing_when_mappings_are_few(void **state) {
     check_room();
 }
 
+/* Nor does what rests begin to rest anew when there is no budget for it. */
 static void superslab_purges_within_the_budget(void **state) {
     (void)state;
     assert_true(run_take(4));
     run_give(0);
+    superslab_end_look();
     limit.budget = 1;
     while (limit_may_purge())
         continue;
@@ -450,9 +499,10 @@ static void superslab_purges_within_the_budget(void **state) {
     size_t dirty = superslab_dirty_bytes();
     assert_true(dirty > 0);
     assert_int_equal(superslab_purge(0, UINT_MAX), 0);
+    assert_int_equal(superslab_purge_rested(UINT_MAX), 0);
     assert_int_equal(superslab_dirty_bytes(), dirty);
     limit_lift_budget(true);
-    assert_int_equal(superslab_purge(0, UINT_MAX), dirty);
+    assert_int_equal(superslab_purge_rested(UINT_MAX), dirty);
     limit_lift_budget(false);
     limit.budget = 0;
     check_room();
@@ -489,6 +539,8 @@ int main(void) {
         cmocka_unit_test_setup(superslab_P2_P3_random_program_that_decommits_lazily, setup),
         cmocka_unit_test_setup(superslab_P4_random_program_without_advice, setup),
         cmocka_unit_test_setup(superslab_P4_random_program_without_unmapping, setup),
+        cmocka_unit_test_setup(superslab_P4_what_is_not_unmapped_is_dirty, setup),
+        cmocka_unit_test_setup(superslab_maps_no_more_than_it_has_records_for, setup),
         cmocka_unit_test_setup(superslab_purge_keeps_and_counts, setup),
         cmocka_unit_test_setup(superslab_what_rested_is_what_nobody_had, setup),
         cmocka_unit_test_setup(superslab_purge_is_bounded, setup),
