@@ -1063,8 +1063,7 @@ static void large_stops_at_the_hard_limit(void **state) {
 /* Where no record can be had nothing is taken: no bytes of the limit, and no addresses. */
 static void large_without_records_takes_nothing(void **state) {
     (void)state;
-    const size_t far =
-        256 * MIB; /* the next one that is as long begins where nothing has a place in the pagemap */
+    const size_t far = 256 * MIB; /* soon one begins where nothing has a place in the pagemap */
     bool zeroed;
     void *blocks[] = {new_block(2 * MIB), new_block(3 * MIB)};
     for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
@@ -1079,13 +1078,17 @@ static void large_without_records_takes_nothing(void **state) {
     assert_null(large_new(MIB, 16, &zeroed));
     check_held();
     larges.unused = unused;
-    void *block = large_new(far, 16, &zeroed);
-    kernel.unmap.count = 0;
-    assert_null(large_new(far, 16, &zeroed));
+    void *more[64];
+    unsigned count = 0;
+    do {
+        assert_true(count < ARRAY_LENGTH(more));
+        kernel.unmap.count = 0;
+    } while ((more[count++] = large_new(far, 16, &zeroed)) !=
+             NULL); /* until the pagemap needs a record, too */
     assert_int_equal(kernel.unmap.count, 1);
     check_held();
-    if (block)
-        delete_block(block);
+    while (--count > 0)
+        delete_block(more[count - 1]);
 }
 
 /* However often it was measured the same, a block is measured again before it is freed for the 1025th time. */
