@@ -64,7 +64,7 @@ struct heap {
     uint64_t flushed, flushed_before; /* bytes given back to slabs, and what purge has seen of it */
     size_t touched;                   /* bytes that are not in heap_touched_bytes yet */
     struct visit visit;               /* taken by whoever works on the slabs: the thread, or a visitor */
-    struct slab *tidied;              /* the last one that a visitor looked at, and where it stood */
+    struct slab *tidied; /* the last one of its own that a visitor looked at, and where it stood */
     uint8_t tidied_class, tidied_bin;
     bool tidied_unsettled;      /* something on its way through the bins was not at rest */
     struct slab *tidied_partly; /* up to this block, when it was like this */

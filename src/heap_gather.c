@@ -62,11 +62,7 @@ static bool heap_adopt_from(struct heap *heap, struct heap *idle, unsigned class
         struct slab *slab = theirs->bin[bin];
         if (!slab)
             continue;
-        heap_unlink(theirs, slab);
-        if (theirs->empty == slab)
-            theirs->empty = NULL;
-        if (theirs->carving == slab)
-            theirs->carving = NULL;
+        heap_detach(theirs, slab);
         heap_hand_over(theirs, ours, slab);
         slab_change_owner(slab, &heap->inbox, heap->tag | class);
         heap_file(ours, slab);
@@ -77,7 +73,7 @@ static bool heap_adopt_from(struct heap *heap, struct heap *idle, unsigned class
     struct slab *fresh = theirs->carving;
     if (!fresh || slab_fresh(fresh) == 0)
         return false;
-    theirs->carving = NULL;
+    heap_detach(theirs, fresh);
     heap_hand_over(theirs, ours, fresh);
     slab_change_owner(fresh, &heap->inbox, heap->tag | class);
     ours->carving = fresh;
@@ -152,8 +148,6 @@ static unsigned heap_carve(struct heap *heap, unsigned class, void **end, unsign
         if (slab->untouched && heap->packs.count > 0)
             heap_unpack(heap, UNPACK);
     }
-    if (mine->carving == mine->empty)
-        mine->empty = NULL;
     size_t before = heap_carved_bytes(mine->carving);
     bool first = mine->out == 0 && mine->carving->carved == 0;
     unsigned have =

@@ -53,6 +53,9 @@ static ALWAYS_INLINE void heap_file(struct heap_class *class, struct slab *slab)
         heap_file_anew(class, slab);
 }
 
+/* Nobody is given a block of the slab from here on, and no visitor goes on with it. */
+void heap_detach(struct heap_class *class, struct slab *slab);
+
 /* Deletes a slab of which nothing is in use. */
 void heap_let_go(struct heap_class *class, struct slab *slab);
 

@@ -1,6 +1,8 @@
 /* The slabs of a heap: filed by how full they are, collected from the inbox, let go. */
 #include "heap_parts.h"
 
+#include <stddef.h>
+
 /* The bin of a slab with `free` of `blocks` blocks free: a quarter of the blocks each. */
 static unsigned heap_bin_of(unsigned free, unsigned blocks) {
     return free == 0 ? HEAP_NO_BIN : free * 4 / blocks < HEAP_BINS ? free * 4 / blocks : HEAP_BINS - 1;
@@ -35,8 +37,16 @@ NOINLINE void heap_file_anew(struct heap_class *class, struct slab *slab) {
     class->bin[bin] = slab;
 }
 
-/* Nobody is given a block of it from here on. */
-static void heap_detach(struct heap_class *class, struct slab *slab) {
+static struct heap *heap_of_class(struct heap_class *class, unsigned number) {
+    return (struct heap *)((unsigned char *)(class - number) - offsetof(struct heap, class));
+}
+
+void heap_detach(struct heap_class *class, struct slab *slab) {
+    struct heap *heap = heap_of_class(class, slab->class);
+    if (heap->tidied == slab)
+        heap->tidied = NULL;
+    if (heap->tidied_partly == slab)
+        heap->tidied_partly = NULL;
     heap_unlink(class, slab);
     if (class->carving == slab)
         class->carving = NULL;

@@ -55,7 +55,7 @@ static bool tidy_go_on(struct tidying *tidying) {
     struct heap *heap = tidying->heap;
     struct slab *slab = heap->tidied_partly;
     heap->tidied_partly = NULL;
-    bool here = slab && slab->owner == &heap->inbox && slab->bin < HEAP_BINS;
+    bool here = slab && slab->bin < HEAP_BINS;
     bool rests = here && slab->changes == heap->tidied_changes;
     return !rests || tidy_take(tidying, slab, heap->tidied_from, heap->tidied_free);
 }
@@ -65,7 +65,7 @@ static bool tidy_bin(struct tidying *tidying, unsigned class, unsigned bin) {
     struct heap *heap = tidying->heap;
     struct heap_class *mine = &heap->class[class];
     struct slab *last = heap->tidied, *slab = mine->bin[bin];
-    if (last && last->owner == &heap->inbox && last->bin == bin && last->class == class)
+    if (last && last->bin == bin && last->class == class)
         slab = last->next;
     heap->tidied = NULL;
     for (struct slab *next; slab; slab = next) {

@@ -35,7 +35,6 @@ static void purge_tidy(bool now, struct purge_looked *looked) {
         lock_release(&purge_visitors);
         looked->later |= tidied != HEAP_TIDY || reached != HEAP_HOLDS_NOTHING;
     }
-    looked->later |= looked->reached == REACHES_AT_ONCE;
 }
 
 /* Gives home what rested since the last look. Returns the bytes. Before slabs are tidied: of a budget of calls this makes more. */

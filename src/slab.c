@@ -68,9 +68,6 @@ struct slab *slab_new(unsigned class, unsigned units, struct inbox *owner, uint3
     slab->untouched = run.zeroed;
     slab->next = slab->previous = NULL;
     slab->summary = 0;
-    slab->changes++; /* who has seen it in an earlier life does not take it for at rest */
-    slab->seen_changes = slab->purged_changes = slab->changes;
-    slab->purged_free = 0;
     slab->inverse = geometry->inverse;
     slab->units = (uint8_t)units;
     slab->blocks = (uint16_t)(((size_t)units << UNIT_SHIFT) / geometry->size);

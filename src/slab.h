@@ -38,7 +38,8 @@ struct slab {
     uint8_t bin; /* which list of the heap it is in */
     uint8_t units;
     uint16_t bin_least, bin_most; /* free blocks for which that is the right one */
-    uint16_t changes;             /* times that blocks were taken or put back: tells a slab that is at rest */
+    uint16_t
+        changes; /* times that blocks were taken or put back: tells a slab that is at rest; goes on in its next life */
 
     /* Atomic; each pairs as remote.h says. */
     ALIGNED(64) struct inbox *owner;

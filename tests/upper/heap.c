@@ -118,6 +118,40 @@ static void heap_idle_ones_keep_a_few_empty_slabs(void **state) {
     assert_int_equal(bytes_in_use(), 0);
 }
 
+/* However many threads end, a few of their heaps keep some. */
+static void heap_few_idle_ones_keep_empty_slabs(void **state) {
+    (void)state;
+    struct heap *used[2 * IDLE_WARM], *others = heaps.idle;
+    unsigned other_count = heaps.idle_count;
+    heaps.idle = NULL;
+    heaps.idle_count = 0;
+    heap_configure(8, 2 * UNIT_SIZE, 0, false);
+    for (unsigned i = 0; i < ARRAY_LENGTH(used); i++) {
+        used[i] = heap_take();
+        take_block(used[i], 3);
+        give_all(used[i]);
+    }
+    for (unsigned i = 0; i < ARRAY_LENGTH(used); i++)
+        heap_retire(used[i]);
+    assert_int_equal(bytes_in_use(), IDLE_WARM * UNIT_SIZE);
+    heap_drain_idle();
+    assert_int_equal(bytes_in_use(), 0);
+    used[0]->next_idle = others;
+    heaps.idle_count += other_count;
+}
+
+/* A tag has room for so many heaps: one more would own the slabs of the first. */
+static void heap_takes_no_more_than_have_tags(void **state) {
+    (void)state;
+    struct heap *idle = heaps.idle;
+    unsigned count = heaps.count;
+    heaps.idle = NULL;
+    heaps.count = HEAPS_LARGEST;
+    assert_null(heap_take());
+    heaps.count = count;
+    heaps.idle = idle;
+}
+
 static void heap_keeps_one_empty_slab_a_class(void **state) {
     (void)state;
     struct heap *heap = heap_take();
@@ -354,6 +388,20 @@ static void heap_packs_that_rest_are_given_up(void **state) {
         walk();
     assert_int_equal(heap->packs.count, 0);
     walk();
+    heap_retire(heap);
+}
+
+/* With each slab that a heap takes, a bounded part of what it has put by. */
+static void heap_that_grows_gives_up_a_bounded_part(void **state) {
+    (void)state;
+    heap_configure(8, 0, 8 * MIB, false);
+    struct heap *heap = heap_take();
+    four_runs_of_frees(heap, 1000);
+    unsigned packs = heap->packs.count;
+    superslab_purge(0, UINT_MAX);
+    take_block(heap, 40);
+    assert_int_equal(heap->packs.count, packs - UNPACK);
+    give_all(heap);
     heap_retire(heap);
 }
 
@@ -726,6 +774,45 @@ static void heap_adopts_what_others_emptied(void **state) {
     walk();
 }
 
+/* Also of a slab that was full when its thread ended: what is freed of it later waits until somebody looks. */
+static void heap_adopts_a_slab_that_was_full(void **state) {
+    (void)state;
+    enum { CLASS = 30 };
+    struct heap *gone = heap_take(), *other = heap_take();
+    do
+        take_block(gone, CLASS);
+    while (slab_fresh(pagemap_record(live[0].block)) > 0 || *(void **)gone->top[CLASS]);
+    struct slab *slab = pagemap_record(live[0].block);
+    heap_retire(gone);
+    assert_int_equal(slab->free, 0);
+    assert_int_equal(remote_free(slab, live[--live_count].block), SLAB_OK);
+    take_block(other, CLASS);
+    assert_ptr_equal(slab->owner, &other->inbox);
+    give_all(other);
+    heap_retire(other);
+    heap_drain_idle();
+    walk();
+}
+
+/* Two heaps never carve from one slab. */
+static void heap_adopts_a_slab_of_which_no_block_is_free(void **state) {
+    (void)state;
+    enum { CLASS = 10 };
+    struct heap *gone = heap_take(), *other = heap_take();
+    do
+        take_block(gone, CLASS);
+    while (*(void **)gone->top[CLASS]);
+    struct slab *slab = gone->class[CLASS].carving;
+    assert_true(slab && slab->free == 0 && slab_fresh(slab) > 0);
+    heap_retire(gone);
+    take_block(other, CLASS);
+    assert_ptr_equal(other->class[CLASS].carving, slab);
+    walk();
+    give_all(other);
+    heap_retire(other);
+    heap_drain_idle();
+}
+
 static void heap_hands_on_what_is_no_longer_its_own(void **state) {
     (void)state;
     struct heap *one = heap_take(), *two = heap_take();
@@ -1073,6 +1160,10 @@ int main(void) {
         cmocka_unit_test_setup(heap_that_wanders_about_a_mean_settles_between_the_edges, setup),
         cmocka_unit_test_setup(heap_adopts_slabs_of_idle_heaps, setup),
         cmocka_unit_test_setup(heap_adopts_what_others_emptied, setup),
+        cmocka_unit_test_setup(heap_adopts_a_slab_that_was_full, setup),
+        cmocka_unit_test_setup(heap_adopts_a_slab_of_which_no_block_is_free, setup),
+        cmocka_unit_test_setup(heap_takes_no_more_than_have_tags, setup),
+        cmocka_unit_test_setup(heap_that_grows_gives_up_a_bounded_part, setup),
         cmocka_unit_test_setup(heap_leaves_what_it_inherited_alone_at_first, setup),
         cmocka_unit_test_setup(heap_hands_on_what_is_no_longer_its_own, setup),
         cmocka_unit_test_setup(heap_collects_what_it_wants, setup),
@@ -1089,6 +1180,7 @@ int main(void) {
         cmocka_unit_test_setup(heap_takes_what_it_inherited_rather_than_nothing, setup),
         cmocka_unit_test_setup(heap_asks_for_deep_magazines_once, setup),
         cmocka_unit_test_setup(heap_a_line_of_forks_leaves_few_behind, setup),
+        cmocka_unit_test_setup(heap_few_idle_ones_keep_empty_slabs, setup),
         cmocka_unit_test_setup(heap_asks_few_idle_heaps_for_a_slab, setup), /* last: it leaves many */
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

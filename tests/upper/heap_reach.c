@@ -165,6 +165,21 @@ static void heap_reach_sees_all_that_is_held(void **state) {
     end(other);
 }
 
+/* A thread that needs another slab has sent what it held back: its owner may have use for it, and it counts as freed. */
+static void heap_sends_before_it_grows(void **state) {
+    (void)state;
+    struct heap *heap = heap_take(), *other = heap_take();
+    void *held = hold_back(heap, other);
+    uint64_t flushed = heap->flushed;
+    struct slab *first = pagemap_record(take(heap));
+    while (pagemap_record(take(heap)) == first)
+        continue;
+    assert_true(is_freed(held));
+    assert_true(heap->flushed > flushed);
+    end(heap);
+    end(other);
+}
+
 /* Of the threads there were the calling one is left. What it held back for others is sent: the heap that it leaves may never
  * be used again. */
 static void heap_is_left_after_a_fork(void **state) {
@@ -199,6 +214,7 @@ int main(void) {
         cmocka_unit_test_setup(heap_reach_empties_what_a_sleeper_holds, setup),
         cmocka_unit_test_setup(heap_reach_asks_the_busy_again_when_they_have_run, setup),
         cmocka_unit_test_setup(heap_reach_sees_all_that_is_held, setup),
+        cmocka_unit_test_setup(heap_sends_before_it_grows, setup),
         cmocka_unit_test_setup(heap_is_left_after_a_fork, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

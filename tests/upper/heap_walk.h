@@ -127,6 +127,7 @@ static void walk_bins(struct heap *heap, unsigned class) {
         }
     }
     assert_true(!mine->empty || (empty_seen && slab_is_empty(mine->empty)));
+    assert_true(!mine->carving || mine->carving->owner == &heap->inbox);
 }
 
 static unsigned waiting(struct slab *slab) {

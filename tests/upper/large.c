@@ -653,6 +653,18 @@ static void purge_meanwhile(void *start, size_t bytes) {
     large_purge(0, ALWAYS);
 }
 
+/* A block that grows is more that lives: what waits beside it makes way at once. */
+static void large_what_waits_makes_way_for_one_that_grows(void **state) {
+    (void)state;
+    void *block = new_block(MIB);
+    four_wait(true);
+    block = large_resize(record_of(block), 14 * MIB);
+    assert_non_null(block);
+    assert_int_equal(large_overhang(0), 0);
+    delete_block(block);
+    check_cache();
+}
+
 /* Nobody takes the slack of a block that is just about to grow. */
 static void large_slack_is_not_taken_from_one_that_grows(void **state) {
     (void)state;
@@ -806,8 +818,10 @@ static void large_of_two_areas_grows(void **state) {
         unsigned char *old = block;
         kernel.remap = (struct kernel_call){0, 1}; /* not in place */
         kernel.before_remap = refuse ? refuse_third : NULL;
+        kernel.unmap.count = 0;
         block = large_resize(record_of(block), 20 * MIB);
         kernel.before_remap = NULL;
+        assert_int_equal(kernel.unmap.count, refuse); /* what had to be copied goes home */
         assert_non_null(block);
         assert_ptr_not_equal(block, old);
         assert_int_equal(kernel.remap.count, 3);
@@ -852,7 +866,8 @@ static void large_run_moves_out(void **state) {
     unsigned char *block = large_resize(record_of(run), MIB + MIB / 2);
     assert_non_null(block);
     assert_null(record_of(block)->home);
-    assert_int_equal(pagemap_tag(run), PAGEMAP_NONE);
+    for (size_t i = 0; i < 512 * KIB; i += UNIT_SIZE)
+        assert_int_equal(pagemap_tag(run + i), PAGEMAP_NONE);
     assert_int_equal(block[0], 0xa5);
     assert_int_equal(block[300 * KIB], 0x77);
     assert_int_equal(superslab_free_bytes() - free_bytes, 512 * KIB);
@@ -1014,16 +1029,20 @@ static void large_records_are_used_again(void **state) {
     assert_int_equal(length_of(larges.unused), unused);
 }
 
-/* Also that of one which has given all its pages to another. */
-static void large_record_of_a_donor_is_used_again(void **state) {
+/* Also those of one that has given all its pages to another, and of the place that one was in before it was stretched. */
+static void large_records_of_what_moves_are_used_again(void **state) {
     (void)state;
     unsigned unused = 0;
     for (int i = 0; i < 4; i++) {
         void *first = new_dense_block(5 * MIB), *second = new_dense_block(5 * MIB);
         delete_block(first);
         delete_block(second);
+        kernel.remap.refuse = i % 2; /* in place */
         void *both = new_block(10 * MIB);
         assert_int_equal(large_mapped_bytes(), 10 * MIB);
+        kernel.remap.refuse = i % 2;
+        both = large_resize(record_of(both), 20 * MIB);
+        assert_non_null(both);
         delete_block(both);
         large_purge(0, ALWAYS);
         assert_true(i == 0 || length_of(larges.unused) == unused);
@@ -1718,7 +1737,8 @@ int main(void) {
         cmocka_unit_test_setup(large_resize_moves_where_it_cannot_grow, setup),
         cmocka_unit_test_setup(large_resize_that_is_refused_changes_nothing, setup),
         cmocka_unit_test_setup(large_records_are_used_again, setup),
-        cmocka_unit_test_setup(large_record_of_a_donor_is_used_again, setup),
+        cmocka_unit_test_setup(large_records_of_what_moves_are_used_again, setup),
+        cmocka_unit_test_setup(large_what_waits_makes_way_for_one_that_grows, setup),
         cmocka_unit_test_setup(large_slack_is_not_taken_from_one_that_grows, setup),
         cmocka_unit_test_setup(large_stops_at_the_hard_limit, setup),
         cmocka_unit_test_setup(large_without_records_takes_nothing, setup),
