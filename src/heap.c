@@ -293,6 +293,11 @@ void heap_drain_class(struct heap *heap, unsigned class) {
     mine->units = 0;
 }
 
+void heap_drain_classes(struct heap *heap) {
+    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
+        heap_drain_class(heap, class);
+}
+
 /* The magazine is empty, and the program frees. Towards the end, when few of the class's blocks are left, it gets shorter,
  * so that what it holds at last pins few pages. */
 static void heap_shorten(struct heap *heap, unsigned class, unsigned out) {

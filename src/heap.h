@@ -171,6 +171,10 @@ void heap_drain(struct heap *heap);
 /* Does that for idle heaps, too, so that what they hold can go home. */
 void heap_drain_idle(void);
 
+/* The bounded part of both: magazines only. Of idle heaps those have any that a fork has left behind. */
+void heap_empty(struct heap *heap);
+void heap_empty_idle(void);
+
 /* Works on the slabs of any heap, as a visitor: collects what others freed, lets empty slabs go, and gives the pages
  * of free blocks home that have been at rest since the last call (or, `now`, all of them). At most a bounded piece in one call. Adds the bytes that went home to *purged. Returns whether there is more to do, or may be when asked again later.
  * One thread at a time. */

@@ -32,8 +32,7 @@ static void heap_drain_but(struct heap *heap, unsigned keep) {
     heap_send(heap);
     visit_enter(&heap->visit);
     heap_unpack(heap, UINT_MAX);
-    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
-        heap_drain_class(heap, class);
+    heap_drain_classes(heap);
     while (heap_collect(heap))
         ;
     heap_let_empties_go(heap, keep);
@@ -119,6 +118,21 @@ void heap_drain_idle(void) {
     lock_take(&heaps.lock);
     for (struct heap *heap = heaps.idle; heap; heap = heap->next_idle)
         heap_drain(heap);
+    lock_release(&heaps.lock);
+}
+
+void heap_empty(struct heap *heap) {
+    heap_send(heap);
+    visit_enter(&heap->visit);
+    heap_drain_classes(heap);
+    visit_leave(&heap->visit);
+}
+
+void heap_empty_idle(void) {
+    lock_take(&heaps.lock);
+    for (struct heap *heap = heaps.idle; heap; heap = heap->next_idle)
+        if (heap->inherited)
+            heap_empty(heap);
     lock_release(&heaps.lock);
 }
 

@@ -110,8 +110,7 @@ static uint64_t reach_glance(const struct heap *heap, bool *holds) {
 /* In the thread's stead: it is outside of this library, and its next call waits. */
 static void reach_empty(struct heap *heap) {
     heap_send(heap);
-    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
-        heap_drain_class(heap, class);
+    heap_drain_classes(heap);
 }
 
 /* Inside `visit`. What comes between the two stores is one look at a sleeping thread and at most all its magazines. */

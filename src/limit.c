@@ -93,11 +93,14 @@ bool limit_near_now(void) {
     return limit_held() > limit_load(&limit.near_from) || limit_pressed();
 }
 
-bool limit_wants_drain(void) {
-    size_t held = limit_held(), drained = limit_load(&limit.drained);
+size_t limit_wants_drain(void) {
+    size_t held = limit_held(), drained = limit_load(&limit.drained), from = limit_load(&limit.near_from);
     if (held < drained)
         atomic_store_explicit(&limit.drained, held, memory_order_relaxed);
-    return held > limit_load(&limit.near_from) && held > drained && held - drained >= LIMIT_STEP;
+    if (held <= from || held < drained || held - drained < LIMIT_STEP)
+        return 0;
+    size_t grown = held - (drained > from ? drained : from);
+    return grown > LIMIT_STEP ? grown : LIMIT_STEP;
 }
 
 void limit_note_drained(void) {

@@ -80,9 +80,10 @@ static inline bool limit_near(void) {
     return UNLIKELY(atomic_load_explicit(&limit.watching, memory_order_relaxed)) && limit_near_now();
 }
 
-/* True when, near the soft limit, LIMIT_STEP bytes more are held than when heaps were drained last: the dear way to find
- * memory is worth it again. To be told by limit_note_drained. */
-bool limit_wants_drain(void);
+/* Near the soft limit, once LIMIT_STEP bytes more are held than when heaps were drained last, the dear way to find memory is
+ * worth it: how many bytes it is to find, as many as have come since and LIMIT_STEP at least. 0: not now. When all heaps
+ * were drained that is to be told by limit_note_drained. */
+size_t limit_wants_drain(void);
 void limit_note_drained(void);
 
 /* Of `configured` bytes that may be kept warm, how many may be now that `warm` are. */

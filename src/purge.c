@@ -7,13 +7,18 @@
 
 enum {
     VISITS_AT_ONCE = 4096, /* of one heap in one look: what is left waits for the next one */
-    REACHES_AT_ONCE = 64   /* threads in one look, 10 to 30 us each */
+    REACHES_AT_ONCE = 64,  /* threads in one look, 10 to 30 us each */
+    VISITS_NEAR_LIMIT = 64 /* of all heaps in one call */
 };
 
 size_t purge_keep_free = 64 * MIB;
 bool purge_within_peak;
 
-static struct lock purge_visitors = LOCK_INITIAL(9);
+static struct {
+    struct lock lock;
+    struct heap
+        *next; /* near a limit: the heap with which the last call was not done; NULL: it was done with all */
+} purge_visitors = {.lock = LOCK_INITIAL(9)};
 
 /* ---- looks ---- */
 
@@ -23,7 +28,7 @@ static void purge_tidy(bool now, struct purge_looked *looked) {
     unsigned reaches = !heap_can_reach() || !reach_allowed() ? 0 : now ? UINT_MAX : REACHES_AT_ONCE;
     for (struct heap *heap = heap_after(NULL); heap; heap = heap_after(heap)) {
         enum heap_tidied tidied;
-        lock_take(&purge_visitors);
+        lock_take(&purge_visitors.lock);
         enum heap_reached reached = reaches > 0 ? heap_reach(heap, now) : HEAP_HOLDS_NOTHING;
         if (reached == HEAP_REACHED) {
             looked->reached++;
@@ -32,7 +37,7 @@ static void purge_tidy(bool now, struct purge_looked *looked) {
         tidied = !now && heap_is_tidy(heap) ? HEAP_TIDY : HEAP_MORE;
         for (unsigned visit = 0; tidied == HEAP_MORE && visit < VISITS_AT_ONCE; visit++)
             tidied = heap_tidy(heap, now, &looked->bytes);
-        lock_release(&purge_visitors);
+        lock_release(&purge_visitors.lock);
         looked->later |= tidied != HEAP_TIDY || reached != HEAP_HOLDS_NOTHING;
     }
 }
@@ -57,9 +62,9 @@ struct purge_looked purge_look(void) {
 
 void purge_look_here(void) {
     size_t bytes = purge_rested(PURGE_ADVICE_AT_ONCE);
-    if (heap_own && lock_try(&purge_visitors)) {
+    if (heap_own && lock_try(&purge_visitors.lock)) {
         heap_tidy(heap_own, false, &bytes);
-        lock_release(&purge_visitors);
+        lock_release(&purge_visitors.lock);
     }
     superslab_end_look();
 }
@@ -75,20 +80,50 @@ static size_t purge_heaps(void) {
     return looked.bytes;
 }
 
+/* Near a limit, where a round over the heaps begins: with what is at hand. */
+static struct heap *purge_first_heap(void) {
+    if (heap_own)
+        heap_empty(heap_mine());
+    heap_empty_idle();
+    return heap_after(NULL);
+}
+
+/* A part of such a round: until `bytes` have come home, or after VISITS_NEAR_LIMIT. True: the round has ended. */
+static bool purge_heaps_for(size_t bytes) {
+    bool reaches = heap_can_reach() && reach_allowed();
+    size_t purged = 0;
+    unsigned visits = 0;
+    lock_take(&purge_visitors.lock);
+    struct heap *heap = purge_visitors.next ? purge_visitors.next : purge_first_heap();
+    while (heap && purged < bytes && visits < VISITS_NEAR_LIMIT) {
+        visits += reaches && heap_reach(heap, true) == HEAP_REACHED;
+        bool more = !heap_is_tidy(heap);
+        for (; more && purged < bytes && visits < VISITS_NEAR_LIMIT; visits++)
+            more = heap_tidy(heap, true, &purged) == HEAP_MORE;
+        if (!more)
+            heap = heap_after(heap);
+    }
+    purge_visitors.next = heap;
+    lock_release(&purge_visitors.lock);
+    return !heap;
+}
+
 static void purge_down_to(size_t keep) {
     superslab_purge(limit_keep(keep, superslab_dirty_bytes()), PURGE_ADVICE_AT_ONCE);
 }
 
-/* Of what waits, only what fits is kept; after each LIMIT_STEP of growth heaps are drained, too. */
+/* Of what waits, only what fits is kept; for each LIMIT_STEP of growth heaps give as much, too. */
 static COLD void purge_near_limit(void) {
     size_t waiting = large_waiting_bytes();
     large_purge(limit_keep(waiting, waiting), LARGE_GIVE_UP);
     purge_down_to(SIZE_MAX);
-    if (!limit_wants_drain())
+    size_t wanted = limit_wants_drain();
+    if (wanted == 0)
         return;
-    purge_heaps();
+    bool all = purge_heaps_for(wanted);
     purge_down_to(SIZE_MAX);
-    limit_note_drained();
+    if (all)
+        limit_note_drained();
 }
 
 void purge_step(void) {
@@ -118,7 +153,7 @@ size_t purge_for_space(void) {
 
 void purge_lock(bool take) {
     if (take)
-        lock_take(&purge_visitors);
+        lock_take(&purge_visitors.lock);
     else
-        lock_release(&purge_visitors);
+        lock_release(&purge_visitors.lock);
 }

@@ -279,18 +279,20 @@ static void limit_wants_a_drain_for_each_step_above(void **state) {
     (void)state;
     limit_configure(0, 8 * LIMIT_STEP, 0);
     assert_true(limit_take(7 * LIMIT_STEP));
-    assert_false(limit_wants_drain());
+    assert_int_equal(limit_wants_drain(), 0);
     assert_true(limit_take(1));
-    assert_true(limit_wants_drain());
+    assert_int_equal(limit_wants_drain(), LIMIT_STEP); /* what is below is no growth */
     limit_note_drained();
     assert_true(limit_take(LIMIT_STEP - 1));
-    assert_false(limit_wants_drain());
+    assert_int_equal(limit_wants_drain(), 0);
     assert_true(limit_take(1));
-    assert_true(limit_wants_drain());
+    assert_int_equal(limit_wants_drain(), LIMIT_STEP);
     limit_give(2 * LIMIT_STEP);
-    assert_false(limit_wants_drain()); /* from here it is counted again */
+    assert_int_equal(limit_wants_drain(), 0); /* from here it is counted again */
     assert_true(limit_take(LIMIT_STEP));
-    assert_true(limit_wants_drain());
+    assert_int_equal(limit_wants_drain(), LIMIT_STEP);
+    assert_true(limit_take(4 * LIMIT_STEP));
+    assert_int_equal(limit_wants_drain(), 4 * LIMIT_STEP + 1);
 }
 
 static void limit_hold_counts_whatever_the_limit(void **state) {

@@ -728,6 +728,43 @@ static void heap_leaves_what_it_inherited_alone_at_first(void **state) {
     assert_int_equal(heaps.inherited, 0);
 }
 
+/* Magazines are emptied, also those that a fork left; what others freed is not collected, and packs stay: that has no bound. */
+static void heap_is_emptied_without_what_has_no_bound(void **state) {
+    (void)state;
+    enum { CLASS = 40 };
+    heap_configure(8, 0, MIB, false);
+    for (int set_aside = 0; set_aside < 2; set_aside++) {
+        struct heap *heap = heap_take();
+        for (int i = 0; i < 900; i++)
+            take_block(heap, CLASS);
+        while (live_count > 300)
+            give_block(heap, 300);
+        struct slab *slab = pagemap_record(live[0].block);
+        assert_int_equal(remote_free(slab, live[0].block), SLAB_OK);
+        live[0] = live[--live_count];
+        struct heap_class *mine = &heap->class[CLASS];
+        unsigned packs = heap->packs.of[CLASS].count;
+        assert_true(packs > 0 && mine->spare_count > 0 && remote_waits(&heap->inbox));
+        if (set_aside) {
+            heap_set_aside(heap);
+            heap_empty_idle();
+        } else {
+            heap_empty(heap);
+        }
+        assert_int_equal(mine->spare_count, 0);
+        assert_null(*(void **)heap->top[CLASS]);
+        assert_int_equal(heap->packs.of[CLASS].count, packs);
+        assert_true(remote_waits(&heap->inbox));
+        if (set_aside)
+            use_all_idle_ones();
+        struct heap *giver = set_aside ? heap_take() : heap;
+        give_all(giver);
+        heap_retire(giver);
+        heap_drain_idle();
+        walk();
+    }
+}
+
 /* Each process begins with a heap of its own and leaves its parent's as it was; in some a thread comes and goes, too, which may take
  * what was left. Returns how many heaps were made. */
 static unsigned line_of_forks(bool threads) {
@@ -1179,6 +1216,7 @@ int main(void) {
         cmocka_unit_test_setup(heap_sweep_deepens_nothing, setup),
         cmocka_unit_test_setup(heap_takes_what_it_inherited_rather_than_nothing, setup),
         cmocka_unit_test_setup(heap_asks_for_deep_magazines_once, setup),
+        cmocka_unit_test_setup(heap_is_emptied_without_what_has_no_bound, setup),
         cmocka_unit_test_setup(heap_a_line_of_forks_leaves_few_behind, setup),
         cmocka_unit_test_setup(heap_few_idle_ones_keep_empty_slabs, setup),
         cmocka_unit_test_setup(heap_asks_few_idle_heaps_for_a_slab, setup), /* last: it leaves many */

@@ -14,9 +14,9 @@ THREAD_LOCAL struct heap_current heap_current = {&heap_none, HEAP_NO_TAG};
 THREAD_LOCAL struct heap *heap_own;
 
 static struct {
-    size_t dirty, piece, unmappable, cached;        /* bytes; piece: what one advice gives back */
-    size_t rested, waiting, waiting_rested, tidied; /* bytes */
-    unsigned advices, steps, drained, idle_drained, visits, visits_before,
+    size_t dirty, piece, unmappable, cached; /* bytes; piece: what one advice gives back */
+    size_t rested, waiting, waiting_rested, tidied, tidied_always; /* bytes; of the last two the first once */
+    unsigned advices, steps, drained, idle_drained, emptied, idle_emptied, visits, visits_before,
         more; /* more: visits after which there is still more */
     enum heap_tidied result;
     bool tidy;             /* the heap needs no visit */
@@ -65,8 +65,9 @@ size_t large_purge_rested(void) {
 
 struct limit limit;
 static struct {
-    size_t keep; /* what may be kept warm near a limit */
-    bool wants_drain, lifted;
+    size_t keep;        /* what may be kept warm near a limit */
+    size_t wants_drain; /* bytes */
+    bool lifted;
     unsigned drains;
 } near;
 
@@ -79,13 +80,13 @@ size_t limit_keep_now(size_t configured, size_t warm) {
     return configured < near.keep ? configured : near.keep;
 }
 
-bool limit_wants_drain(void) {
+size_t limit_wants_drain(void) {
     return near.wants_drain;
 }
 
 void limit_note_drained(void) {
     near.drains++;
-    near.wants_drain = false;
+    near.wants_drain = 0;
 }
 
 void limit_lift_budget(bool lifted) {
@@ -112,7 +113,7 @@ enum heap_tidied heap_tidy(struct heap *heap, bool now, size_t *purged) {
     assert_non_null(heap);
     fake.visits++;
     inside--;
-    *purged += fake.tidied;
+    *purged += fake.tidied + fake.tidied_always;
     fake.tidied = 0;
     if (fake.more == 0)
         return fake.result;
@@ -171,6 +172,17 @@ void heap_drain_idle(void) {
     fake.dirty += fake.piece;
 }
 
+void heap_empty(struct heap *heap) {
+    assert_ptr_not_equal(heap, &heap_none);
+    fake.emptied++;
+    fake.dirty += fake.piece;
+}
+
+void heap_empty_idle(void) {
+    fake.idle_emptied++;
+    fake.dirty += fake.piece;
+}
+
 /* As janitor does it. */
 static void after_free(void) {
     if (superslab_dirty_bytes() > purge_keep_free)
@@ -224,13 +236,52 @@ static void purge_near_a_limit_drains_heaps_after_each_step(void **state) {
     struct heap mine;
     heap_current.heap = heap_own = &mine;
     atomic_store(&limit.watching, true);
-    near.wants_drain = true;
+    near.wants_drain = MIB;
+    fake.others = 2;
     purge_after_take();
     purge_after_take();
     assert_int_equal(near.drains, 1);
-    assert_int_equal(fake.drained, 1);
-    assert_int_equal(fake.idle_drained, 1);
+    assert_int_equal(fake.visits, 3);
+    assert_int_equal(fake.emptied, 1);
+    assert_int_equal(fake.idle_emptied, 1);
     assert_int_equal(fake.dirty, 0);
+    near.wants_drain = MIB;
+    fake.tidy = true;
+    purge_after_take();
+    assert_int_equal(near.drains, 2);
+    assert_int_equal(fake.visits, 3);
+    assert_int_equal(fake.emptied, 2);
+}
+
+/* What is wanted, and no more of it than some visits bring, whichever heaps they are of. */
+static void purge_P1_near_a_limit_heaps_are_drained_in_parts(void **state) {
+    (void)state;
+    atomic_store(&limit.watching, true);
+    near.wants_drain = 2 * MIB;
+    fake.more = 100000;
+    fake.tidied = MIB;
+    purge_after_take();
+    assert_int_equal(fake.visits, 64);
+    fake.tidied_always = MIB;
+    purge_after_take();
+    assert_int_equal(fake.visits, 66);
+    assert_int_equal(near.drains, 0);
+    fake.tidied_always = 0;
+    fake.more = 0;
+    fake.others = 99; /* it is the first that is gone on with */
+    purge_after_take();
+    assert_int_equal(fake.visits, 66 + 64);
+    assert_int_equal(near.drains, 0);
+    fake.reachable = fake.allowed = true;
+    fake.reached = HEAP_REACHED;
+    fake.visits_before = 66; /* one more visit for each that is reached */
+    purge_after_take();
+    assert_int_equal(fake.reaches, 32);
+    assert_int_equal(fake.idle_emptied, 1);
+    fake.reachable = false;
+    purge_after_take();
+    assert_int_equal(near.drains, 1);
+    assert_int_equal(fake.visits, 66 + 100);
 }
 
 static void purge_does_nothing_below_the_limit(void **state) {
@@ -404,6 +455,7 @@ int main(void) {
         cmocka_unit_test_setup(purge_P1_near_a_limit_too, setup),
         cmocka_unit_test_setup(purge_near_a_limit_keeps_what_fits, setup),
         cmocka_unit_test_setup(purge_near_a_limit_drains_heaps_after_each_step, setup),
+        cmocka_unit_test_setup(purge_P1_near_a_limit_heaps_are_drained_in_parts, setup),
         cmocka_unit_test_setup(purge_P2_advice_comes_a_quarter_of_the_limit_apart, setup),
         cmocka_unit_test_setup(purge_stays_within_the_peak, setup),
         cmocka_unit_test_setup(purge_with_a_limit_of_nothing, setup),
