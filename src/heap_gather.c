@@ -131,13 +131,19 @@ size_t heap_touched_bytes(void) {
     return __atomic_load_n(&heaps.touched, __ATOMIC_RELAXED);
 }
 
-static unsigned heap_carve(struct heap *heap, unsigned class, void **end, unsigned count) {
-    struct heap_class *mine = &heap->class[class];
+static bool heap_can_carve(struct heap_class *mine) {
     if (mine->carving && slab_fresh(mine->carving) == 0)
         mine->carving = NULL;
-    if (!mine->carving) {
+    return mine->carving != NULL;
+}
+
+static unsigned heap_carve(struct heap *heap, unsigned class, void **end, unsigned count) {
+    struct heap_class *mine = &heap->class[class];
+    if (!heap_can_carve(mine)) {
         heap_send(heap);    /* before more memory is taken, what is held back for others goes to them */
-        heap_collect(heap); /* and slabs that became empty go home */
+        heap_collect(heap); /* and slabs that became empty go home; one that was lent may be back */
+    }
+    if (!heap_can_carve(mine)) {
         struct slab *slab = slab_new(class, heap_slab_units(mine, class), &heap->inbox, heap->tag | class);
         if (!slab)
             return 0;
@@ -168,8 +174,7 @@ static unsigned heap_gather_inside(struct heap *heap, unsigned class, void **end
         heap->refilled = SIZECLASS_COUNT;
         return have;
     }
-    bool exhausted = !mine->carving || slab_fresh(mine->carving) == 0;
-    if (exhausted && heap_adopt(heap, class))
+    if (!heap_can_carve(mine) && heap_adopt(heap, class))
         have = heap_gather_free(mine, end, count);
     if (have == 0)
         have = heap_carve(heap, class, end, count);

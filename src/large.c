@@ -35,14 +35,14 @@ static NOINLINE void large_let_wait(struct large *large) {
         large_wait(large);
         out = large_excess();
     }
-    ASSERT(P2, spare_resident_bytes() + larges.recent.bytes <= larges.cache_limit || out);
+    ASSERT(P2, spare_resident_bytes() + larges.recent.resident <= larges.cache_limit || out);
     favour_release(&larges.lock);
     large_release_all(out);
 }
 
 /* A block that need not be measured comes to hand; it goes on counting as held, so nothing is too much. */
 static bool large_put_recent(struct large *large) {
-    size_t keep = limit_keep(larges.cache_limit, larges.recent.bytes), most = keep / 2;
+    size_t keep = limit_keep(larges.cache_limit, larges.recent.resident), most = keep / 2;
     size_t waiting = spare_resident_bytes();
     if (UNLIKELY(waiting > most))
         most = keep > waiting ? keep - waiting : 0;

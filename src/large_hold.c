@@ -127,7 +127,7 @@ size_t large_overhang(size_t more) {
 }
 
 static bool large_has_too_many(void) {
-    size_t waiting = spare_resident_bytes() + larges.recent.bytes;
+    size_t waiting = spare_resident_bytes() + larges.recent.resident;
     return waiting > limit_keep(larges.cache_limit, waiting) || larges.waiting > LARGE_WAITING_MOST;
 }
 

@@ -8,7 +8,8 @@
  *
  * P1  a block taken has at least the bytes asked for, at most those allowed, and its start is aligned
  * P2  the sums of bytes are those of the blocks that wait
- * P3  at most SPARE_RECENT blocks are on the stacks of those freed last, with fewer bytes than it was told
+ * P3  at most SPARE_RECENT blocks are on the stacks of those freed last, with fewer bytes in memory than it was told, as
+ *     last measured, and fewer than SPARE_RECENT_EXTENT times as many in addresses
  *
  * Called by large alone, under large's lock; it never waits, maps or allocates. Every call takes bounded time:
  * SPARE_WORDS words of a bitmap, and SPARE_LOOKS blocks of each bin that may do.
@@ -25,7 +26,8 @@ enum {
     SPARE_EXACT = 32,
     SPARE_STEPS_SHIFT = 4,
     SPARE_RECENT = 64,
-    SPARE_RECENT_BINS = 64
+    SPARE_RECENT_BINS = 64,
+    SPARE_RECENT_EXTENT = 4
 };
 
 /* The record of a large block: large's while the block lives, spare's while it waits. */
@@ -102,25 +104,30 @@ size_t spare_rested_bytes(void);
 struct spare_recent {
     struct large *stack[SPARE_RECENT_BINS]; /* by next */
     uint64_t filled;                        /* a bit a stack */
+    size_t resident;                        /* bytes of them in memory, as last measured */
     size_t bytes;                           /* address space of them; may be read without the lock */
     unsigned count;
 };
 
-static inline void spare_recent_count(struct spare_recent *recent, size_t bytes, unsigned blocks) {
+static inline void spare_recent_count(struct spare_recent *recent, size_t resident, size_t bytes,
+                                      unsigned blocks) {
+    recent->resident += resident;
     __atomic_store_n(&recent->bytes, recent->bytes + bytes, __ATOMIC_RELAXED);
     recent->count += blocks;
 }
 
-/* False: there are blocks enough, or they would have `most` bytes. */
+/* False: there are blocks enough, or `most` bytes of them would be in memory as last measured, or so many addresses that what
+ * was measured too long ago could be a multiple of that. docs/experiments/large-blocks-that-wait.md */
 static inline bool spare_recent_put(struct spare_recent *recent, struct large *large, size_t most) {
     unsigned bin = spare_bin(large->extent);
     if (UNLIKELY(bin >= SPARE_RECENT_BINS || recent->count == SPARE_RECENT ||
-                 recent->bytes + large->extent >= most))
+                 recent->resident + large->resident >= most ||
+                 recent->bytes + large->extent >= SPARE_RECENT_EXTENT * most))
         return false;
     large->next = recent->stack[bin];
     recent->stack[bin] = large;
     recent->filled |= 1ULL << bin;
-    spare_recent_count(recent, large->extent, 1);
+    spare_recent_count(recent, large->resident, large->extent, 1);
     return true;
 }
 
@@ -134,7 +141,7 @@ static inline struct large *spare_recent_take(struct spare_recent *recent, size_
     struct large *large = recent->stack[bin];
     recent->stack[bin] = large->next;
     recent->filled &= ~((uint64_t)(large->next == NULL) << bin);
-    spare_recent_count(recent, -large->extent, -1u);
+    spare_recent_count(recent, -large->resident, -large->extent, -1u);
     ASSERT(P1, large->extent >= bytes);
     return large;
 }

@@ -183,9 +183,17 @@ static void spare_P3_stacks_are_bounded(void **state) {
     for (unsigned i = SPARE_RECENT; i > 0; i--)
         assert_non_null(spare_recent_take(&recent, UNIT_SIZE, MIB));
     assert_null(spare_recent_take(&recent, UNIT_SIZE, MIB));
-    assert_int_equal(recent.bytes + recent.filled + recent.count, 0);
-    for (unsigned i = 0; i < 3; i++)
-        assert_int_equal(spare_recent_put(&recent, &blocks[i], 6 * UNIT_SIZE), i < 2); /* 1, 2, 3 units */
+    assert_int_equal(recent.resident + recent.bytes + recent.filled + recent.count, 0);
+    for (unsigned i = 0; i < 3; i++) { /* 1, 2, 3 units, as last measured */
+        blocks[i].resident = blocks[i].extent;
+        assert_int_equal(spare_recent_put(&recent, &blocks[i], 6 * UNIT_SIZE), i < 2);
+    }
+    recent = (struct spare_recent){.filled = 0};
+    for (unsigned i = 0; i < 5; i++) { /* 1, 2, 3, 4, 5 units */
+        blocks[i].resident = 0;
+        size_t most = 11 * (size_t)UNIT_SIZE / SPARE_RECENT_EXTENT;
+        assert_int_equal(spare_recent_put(&recent, &blocks[i], most), i < 4);
+    }
     struct large huge = {.extent = GIB};
     assert_false(spare_recent_put(&recent, &huge, 4 * GIB));
 }
