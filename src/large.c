@@ -7,14 +7,26 @@
 
 /* ---- a block goes ---- */
 
+/* Whether as much is in memory as when that was measured, as far as one page can tell: what was written from its beginning on, and
+ * further than before, has the one behind those. Not asked for ever. */
+static bool large_seems_same(const struct large *large) {
+    enum pages_density density;
+    size_t page = os_page_size(), resident = align_up(large->resident, page);
+    if (large->every == 0 || large->every >= LARGE_MEASURE_WHOLE)
+        return false;
+    return resident >= large->extent || pages_resident(large->start + resident, page, &density) == 0;
+}
+
 /* Measures what is in memory of a block that has just left; the lock is not held meanwhile. */
 static NOINLINE void large_measure(struct large *large) {
     size_t before = large->resident;
     favour_release(&larges.lock);
-    enum pages_density density;
-    large->resident = pages_resident(large->start, large->extent, &density);
-    if (large_tells(large, large->extent))
-        huge_learn(density);
+    if (!large_seems_same(large)) {
+        enum pages_density density;
+        large->resident = pages_resident(large->start, large->extent, &density);
+        if (large_tells(large, large->extent))
+            huge_learn(density);
+    }
     favour_take(&larges.lock);
     size_t change = large->resident > before ? large->resident - before : before - large->resident;
     bool same = large->every > 0 && change <= large->extent / 16;

@@ -4,9 +4,9 @@
  * for alignments above a unit, it is a mapping of its own. A freed block waits whole (spare.h) for the next
  * request of nearly its size: a program that takes and returns large buffers makes no system calls and faults no
  * pages. How much of it is in memory is measured at its first two frees, then less and less often while that does not
- * change, down to each LARGE_MEASURE_MOST-th; what live and waiting blocks hold stays together
- * within three sixteenths above what was once live, and where a new one would bring it above what was once live, what waits
- * serves it. Of what waits longest only the end goes home, as much as is too much. A block that grows takes its pages along
+ * change, down to each LARGE_MEASURE_MOST-th; more often than at each LARGE_MEASURE_WHOLE-th by one page only, if that tells
+ * no change. What live and waiting blocks hold stays together within three sixteenths above what was once live, and where a
+ * new one would bring it above what was once live, what waits serves it. Of what waits longest only the end goes home, as much as is too much. A block that grows takes its pages along
  * (mremap); it moves into what waits when that is large enough, and keeps the rest as slack.
  *
  * A mapping gets huge pages where those before it were written whole (huge.h), and one that grows where it was itself.
@@ -31,6 +31,7 @@
 
 enum {
     LARGE_WAITING_MOST = 256,
+    LARGE_MEASURE_WHOLE = 64,
     LARGE_MEASURE_MOST = 1024,
     LARGE_GIVE_UP = 32,
     LARGE_PEAK_SIXTEENTHS = 19, /* of what was once live: what live and waiting blocks may hold together */

@@ -1125,6 +1125,47 @@ static void large_is_measured_now_and_then(void **state) {
     delete_block(large->start);
 }
 
+/* Frees a block, and takes it again as it was. */
+static void come_back(struct large *large) {
+    bool zeroed;
+    size_t bytes = large->bytes;
+    large_delete(large);
+    assert_ptr_equal(record_of(large_new(bytes, 16, &zeroed)), large);
+}
+
+/* One page tells that more was written from the beginning on; what was written elsewhere is seen when all is counted, now and then. */
+static void large_P2_what_is_written_is_seen(void **state) {
+    (void)state;
+    static const size_t size = 2 * MIB, half = MIB / 2;
+    bool zeroed;
+    struct large *large = record_of(large_new(size, 16, &zeroed));
+    memset(large->start, 1, half);
+    come_back(large);
+    assert_int_equal(large->resident, half);
+    uint64_t looks = os_counts.look;
+    come_back(large);
+    assert_int_equal(os_counts.look, looks + 1);
+    assert_int_equal(large->resident, half);
+    memset(large->start, 1, 2 * half);
+    while (large->due > 0)
+        come_back(large);
+    come_back(large);
+    assert_int_equal(large->resident, 2 * half);
+    large->start[size - 1] = 1;
+    for (unsigned i = 0; i < 2 * LARGE_MEASURE_WHOLE; i++)
+        come_back(large);
+    assert_int_equal(large->resident, 2 * half + os_page_size());
+    memset(large->start, 1, size); /* what is there whole cannot become more */
+    for (unsigned i = 0; i <= LARGE_MEASURE_MOST && large->resident < size; i++)
+        come_back(large);
+    assert_int_equal(large->resident, size);
+    looks = os_counts.look;
+    for (unsigned i = 0; i < LARGE_MEASURE_WHOLE / 4; i++)
+        come_back(large);
+    assert_int_equal(os_counts.look, looks);
+    large_delete(large);
+}
+
 static void large_keeps_nothing_near_the_soft_limit(void **state) {
     (void)state;
     delete_block(new_dense_block(4 * MIB));
@@ -1744,6 +1785,7 @@ int main(void) {
         cmocka_unit_test_setup(large_stops_at_the_hard_limit, setup),
         cmocka_unit_test_setup(large_without_records_takes_nothing, setup),
         cmocka_unit_test_setup(large_is_measured_now_and_then, setup),
+        cmocka_unit_test_setup(large_P2_what_is_written_is_seen, setup),
         cmocka_unit_test_setup(large_keeps_nothing_near_the_soft_limit, setup),
         cmocka_unit_test_setup(large_freed_last_is_at_hand, setup),
         cmocka_unit_test_setup(large_P2_what_was_measured_long_ago_goes_home, setup),
