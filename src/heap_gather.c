@@ -6,8 +6,7 @@
 enum {
     IDLE_LOOKED_AT = 64, /* idle heaps asked for a slab in one call */
     UNPACK = 16,         /* packs given up whenever a heap grows: what is put by is the wrong thing, then */
-    POPULATE_LARGEST = 8 << 10, /* bytes of a block */
-    POPULATE_FROM = 256 << 10   /* bytes of the class that are out */
+    POPULATE_FROM = 256 << 10 /* bytes of the class that are out */
 };
 
 static bool heap_has_free(const struct heap_class *class) {
@@ -109,7 +108,7 @@ static unsigned heap_slab_units(struct heap_class *mine, unsigned class) {
  * nothing was in memory. docs/experiments/populate.md */
 static void heap_populate(const struct heap_class *mine, const struct slab *slab) {
     size_t size = sizeclass_table[slab->class].size;
-    if (heaps.populate && slab->untouched && size <= POPULATE_LARGEST && size * mine->out >= POPULATE_FROM &&
+    if (heaps.populate && slab->untouched && size <= SLAB_SURE_LARGEST && size * mine->out >= POPULATE_FROM &&
         !limit_near())
         os_advise(slab->start, (size_t)slab->units << UNIT_SHIFT, OS_POPULATE);
 }

@@ -3,6 +3,12 @@
 #include "lock.h"
 #include "metadata.h"
 #include "os.h"
+#include "pages.h"
+
+enum {
+    WATCH_EVERY = 8,    /* slabs of those that are looked at */
+    WATCHED = 48 * KIB, /* bytes of one */
+};
 
 /* Unused records, by how many lines of 64 bytes they have. */
 enum { RECORD_LINES = (int)(sizeof(struct slab) + 2 * 64 * sizeof(uint64_t)) / CACHE_LINE + 1 };
@@ -11,6 +17,8 @@ static struct {
     struct lock lock;
     uint8_t wide; /* relaxed: every thread that asks finds the same */
     struct slab *unused[RECORD_LINES];
+    const void *watched; /* relaxed, as the next one: they decide about speed only */
+    uint32_t filled;
 } slabs = {.lock = LOCK_INITIAL(6)};
 
 bool slab_is_wide(void) {
@@ -83,16 +91,40 @@ struct slab *slab_new(unsigned class, unsigned units, struct inbox *owner, uint3
     return slab;
 }
 
-/* True when every page has held a block: of larger blocks a program may have touched the first bytes only. */
+/* True when every page has held a block. Of blocks up to 8 KiB surely its first or last bytes; of larger ones that is still to be
+ * seen, and of the largest a program may have touched the first bytes only. */
 static bool slab_is_dense(const struct slab *slab) {
     return slab_fresh(slab) == 0 && sizeclass_table[slab->class].size <= 12 * KIB;
+}
+
+static bool slab_is_surely_dense(const struct slab *slab) {
+    return sizeclass_table[slab->class].size <= SLAB_SURE_LARGEST;
+}
+
+/* Of now and then one of those slabs that began without memory: whether all of its pages came. When the next one is full its blocks
+ * were handed out for long. */
+static void slab_watch(const struct slab *slab) {
+    if (__atomic_fetch_add(&slabs.filled, 1, __ATOMIC_RELAXED) % WATCH_EVERY != 0)
+        return;
+    const void *before = __atomic_exchange_n(&slabs.watched, slab->start, __ATOMIC_RELAXED);
+    enum pages_density density;
+    if (before)
+        superslab_learn(pages_resident(before, WATCHED, &density) >= WATCHED / 8 * 7);
+}
+
+/* All of its blocks were handed out. */
+static NOINLINE void slab_note_dense(const struct slab *slab) {
+    bool surely = slab_is_surely_dense(slab);
+    superslab_add_dense(slab->units, surely);
+    if (!surely && slab->untouched && !slab->home->huge)
+        slab_watch(slab);
 }
 
 void slab_delete(struct slab *slab) {
     ASSERT(P1, slab_is_empty(slab));
     bool dense = slab_is_dense(slab);
     if (dense)
-        superslab_add_dense(-(size_t)slab->units);
+        superslab_add_dense(-(size_t)slab->units, slab_is_surely_dense(slab));
     pagemap_set(slab->start, slab->units, PAGEMAP_NONE, NULL);
     (dense ? superslab_give_full : superslab_give)(slab->home, slab->start, slab->units);
     slab_give_record(slab);
@@ -154,7 +186,7 @@ unsigned slab_pop(struct slab *slab, void **end, unsigned count, bool fresh) {
         slab_lay_down(block, size, end - have, more);
         have += more;
         if (more > 0 && slab_is_dense(slab))
-            superslab_add_dense(slab->units);
+            slab_note_dense(slab);
     }
     return have;
 }

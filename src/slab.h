@@ -69,6 +69,10 @@ static inline uint64_t *slab_remote_word(struct slab *slab, unsigned class, unsi
 }
 
 /* With its heap; with a visitor, who gives pages of it home; as good as back (see remote_return). */
+/* Bytes of a block up to which a slab that was handed out whole is surely touched in every page, of 4 KiB: each block has its first
+ * bytes on one and its last ones on the next. */
+enum { SLAB_SURE_LARGEST = 8 << 10 };
+
 enum slab_lent { SLAB_HELD, SLAB_LENT, SLAB_RETURNED };
 
 enum slab_verdict { SLAB_OK, SLAB_DOUBLE_FREE, SLAB_INSIDE };

@@ -9,7 +9,9 @@
 enum {
     TABLE_SIZE = 1 << 18, /* superslabs: 1 TiB */
     LENGTHS = SUPERSLAB_RUN_LARGEST,
-    GROW_LARGEST = 64 /* superslabs in one mapping */
+    GROW_LARGEST = 64, /* superslabs in one mapping */
+    KEPT_EIGHTHS =
+        5 /* of what is dirty below the peak, if blocks are not written whole. docs/experiments/huge-pages.md */
 };
 
 /* A heap below this is small: it gets small pages, which are all that it touches. docs/experiments/huge-pages.md */
@@ -19,6 +21,9 @@ _Static_assert(TABLE_SIZE / 64 / 64 <= 64, "one word sums up the middle");
 
 /* Every sixteenth unit: where longest runs lie side by side. */
 #define APART 0x0001000100010001ULL
+
+/* Whether blocks of more than two pages are written whole. */
+enum superslab_learned { LEARNED_NOTHING, LEARNED_WHOLE, LEARNED_PARTLY };
 
 static struct {
     struct lock lock;
@@ -30,7 +35,9 @@ static struct {
     size_t dirty_units, mapped_units, free_units, waiting_units;
     size_t used_peak;   /* the most units that were ever in use at once */
     uint32_t look;      /* how many have ended */
-    size_t dense_units; /* atomic, relaxed: a sum that decides about speed only */
+    size_t dense_units; /* atomic, relaxed, as the next two: sums that decide about speed only */
+    size_t likely_units;
+    enum superslab_learned learned;
 } superslabs = {.lock = LOCK_INITIAL(5), .decommit = true};
 
 /* Apart, because they start as zeros: they take no room in the file and no page until they are used. */
@@ -151,12 +158,13 @@ static struct superslab *superslab_new_record(void) {
     return record;
 }
 
-static bool superslab_enter(unsigned char *start, unsigned units) {
+static bool superslab_enter(unsigned char *start, unsigned units, bool huge) {
     struct superslab *made = pagemap_reserve(start, units) ? superslab_new_record() : NULL;
     if (!made)
         return false;
     made->start = start;
     made->units = units;
+    made->huge = huge;
     made->free = superslab_mask(0, units);
     superslab_add(&superslabs.mapped_units, units);
     superslab_add(&superslabs.free_units, units);
@@ -164,18 +172,37 @@ static bool superslab_enter(unsigned char *start, unsigned units) {
     return true;
 }
 
-void superslab_add_dense(size_t units) {
-    __atomic_fetch_add(&superslabs.dense_units, units, __ATOMIC_RELAXED);
+void superslab_add_dense(size_t units, bool surely) {
+    __atomic_fetch_add(surely ? &superslabs.dense_units : &superslabs.likely_units, units, __ATOMIC_RELAXED);
+}
+
+void superslab_learn(bool whole) {
+    __atomic_store_n(&superslabs.learned, whole ? LEARNED_WHOLE : LEARNED_PARTLY, __ATOMIC_RELAXED);
+}
+
+static enum superslab_learned superslab_has_learned(void) {
+    return __atomic_load_n(&superslabs.learned, __ATOMIC_RELAXED);
 }
 
 /* Huge pages pay where three quarters of what is mapped are in use and most of that has been touched: then a page that is
  * faulted whole is also used whole. docs/experiments/huge-pages.md */
-static bool superslab_is_large_and_dense(void) {
+static bool superslab_is_large_and_dense(bool likely) {
     size_t idle = superslabs.free_units + __atomic_load_n(&superslabs.waiting_units, __ATOMIC_RELAXED);
     size_t used = superslabs.mapped_units > idle ? superslabs.mapped_units - idle : 0;
+    size_t dense = __atomic_load_n(&superslabs.dense_units, __ATOMIC_RELAXED);
+    dense += likely ? __atomic_load_n(&superslabs.likely_units, __ATOMIC_RELAXED) : 0;
     return superslabs.huge_pages && used * UNIT_SIZE >= HUGE_FROM &&
-           used >= superslabs.mapped_units / 4 * 3 &&
-           __atomic_load_n(&superslabs.dense_units, __ATOMIC_RELAXED) >= used / 2;
+           used >= superslabs.mapped_units / 4 * 3 && dense >= used / 2;
+}
+
+static bool superslab_wants_huge(void) {
+    return superslab_is_large_and_dense(superslab_has_learned() == LEARNED_WHOLE) && limit_may_split();
+}
+
+/* Only small pages tell how blocks are written. */
+static bool superslab_wants_to_learn(void) {
+    return superslab_has_learned() == LEARNED_NOTHING && superslab_is_large_and_dense(true) &&
+           !superslab_wants_huge();
 }
 
 /* Before the first one. */
@@ -196,12 +223,13 @@ static bool superslab_map(size_t count) {
     if (!start)
         return false;
     os_name(start, bytes, OS_SLABS);
-    if (superslab_is_large_and_dense() && limit_may_split())
+    bool huge = superslab_wants_huge();
+    if (huge)
         os_advise(start, bytes, OS_HUGE);
     else if (superslabs.keep_small)
         os_advise(start, bytes, OS_SMALL);
     size_t entered = 0;
-    while (entered < count && superslab_enter(start + entered * SUPERSLAB_SIZE, SUPERSLAB_UNITS))
+    while (entered < count && superslab_enter(start + entered * SUPERSLAB_SIZE, SUPERSLAB_UNITS, huge))
         entered++;
     if (entered < count)
         os_unmap(start + entered * SUPERSLAB_SIZE, bytes - entered * SUPERSLAB_SIZE);
@@ -215,7 +243,7 @@ static bool superslab_map_piece(unsigned units) {
     if (!start)
         return false;
     os_name(start, bytes, OS_SLABS);
-    if (superslab_enter(start, units))
+    if (superslab_enter(start, units, false))
         return true;
     os_unmap(start, bytes);
     return false;
@@ -224,7 +252,7 @@ static bool superslab_map_piece(unsigned units) {
 /* Maps address space for a run of `units`: half as much again as there is, or what can still be had. */
 static bool superslab_grow(unsigned units) {
     size_t count = superslabs.mapped_units / 2 / SUPERSLAB_UNITS;
-    count = count < 1 ? 1 : count > GROW_LARGEST ? GROW_LARGEST : count;
+    count = count < 1 || superslab_wants_to_learn() ? 1 : count > GROW_LARGEST ? GROW_LARGEST : count;
     for (; count >= 1; count /= 2)
         if (superslab_map(count))
             return true;
@@ -469,7 +497,8 @@ size_t superslab_below_peak_bytes(void) {
                   __atomic_load_n(&superslabs.free_units, __ATOMIC_RELAXED);
     size_t peak = __atomic_load_n(&superslabs.used_peak, __ATOMIC_RELAXED);
     peak += peak / 16;
-    return peak > used ? (peak - used) * UNIT_SIZE : 0; /* a guess is enough */
+    size_t below = peak > used ? (peak - used) * UNIT_SIZE : 0; /* a guess is enough */
+    return superslab_has_learned() == LEARNED_PARTLY ? below / 8 * KEPT_EIGHTHS : below;
 }
 
 size_t superslab_dirty_bytes(void) {

@@ -37,6 +37,7 @@ struct superslab {
     uint32_t longest;            /* units in its longest free run, at most SUPERSLAB_RUN_LARGEST */
     uint32_t units;              /* how many it has */
     uint32_t look;
+    bool huge;                     /* huge pages were asked for: that a page is in memory tells nothing */
     struct superslab *next_vacant; /* while it has no address space */
 };
 
@@ -65,8 +66,10 @@ void superslab_give_empty(struct superslab *home, void *start, unsigned units);
 /* Makes a run of `units` longer by `more` where it stands; false when a neighbour is in use. */
 bool superslab_extend(struct superslab *home, void *start, unsigned units, unsigned more);
 
-/* More (or fewer) units in use that are surely touched in every page. Told by slab, from any thread. */
-void superslab_add_dense(size_t units);
+/* More (or fewer) units in use that are touched in every page: surely, or if the program writes its longer blocks whole. And
+ * whether it does, as last seen. Told by slab, from any thread. */
+void superslab_add_dense(size_t units, bool surely);
+void superslab_learn(bool whole);
 
 /* Decommits dirty units, from the youngest superslab down, until at most `keep` bytes are dirty or `calls`
  * pieces of advice were given. Returns the bytes that went home. */

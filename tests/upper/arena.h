@@ -18,6 +18,7 @@ static struct {
     unsigned char *start;
     unsigned char taken[ARENA_UNITS];
     unsigned in_use, refuse;
+    bool touched; /* runs do not read as zero */
     struct superslab home;
 } arena;
 
@@ -45,10 +46,15 @@ static void arena_mark(unsigned from, unsigned units, bool taken) {
     arena.in_use += taken ? units : -units;
 }
 
-static size_t arena_dense;
+static size_t arena_dense, arena_likely_dense;
+static int arena_learned; /* 1: blocks are written whole, -1: they are not */
 
-void superslab_add_dense(size_t units) {
-    arena_dense += units;
+void superslab_add_dense(size_t units, bool surely) {
+    *(surely ? &arena_dense : &arena_likely_dense) += units;
+}
+
+void superslab_learn(bool whole) {
+    arena_learned = whole ? 1 : -1;
 }
 
 struct superslab_run superslab_take(unsigned units) {
@@ -62,7 +68,7 @@ struct superslab_run superslab_take(unsigned units) {
     while (!arena_is_free(from, units))
         assert_true(++from + units <= ARENA_UNITS);
     arena_mark(from, units, true);
-    return (struct superslab_run){arena.start + (size_t)from * UNIT_SIZE, &arena.home, true, false};
+    return (struct superslab_run){arena.start + (size_t)from * UNIT_SIZE, &arena.home, !arena.touched, false};
 }
 
 void superslab_give(struct superslab *home, void *start, unsigned units) {

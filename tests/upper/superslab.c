@@ -281,6 +281,41 @@ static void superslab_peak_is_of_what_was_in_use(void **state) {
     check_room();
 }
 
+/* Takes runs until a superslab is mapped for the last one. Returns how many MiB were mapped for it. */
+static size_t grow_once(void) {
+    size_t mapped = superslabs.mapped_units;
+    while (superslabs.mapped_units == mapped) {
+        assert_true(run_take(16));
+        superslab_add_dense(16, false);
+    }
+    return (superslabs.mapped_units - mapped) * UNIT_SIZE / MIB;
+}
+
+/* Whether units of longer blocks are touched in every page is to be seen in small pages first: in few, until it is known. */
+static void superslab_learns_whether_units_are_dense(void **state) {
+    (void)state;
+    superslab_unmap_free();
+    superslab_configure(true, true, false);
+    while (superslabs.mapped_units * UNIT_SIZE < 24 * MIB)
+        grow_once();
+    assert_int_equal(grow_once(), 4); /* half as much again would be three times that */
+    assert_false(runs[run_count - 1].home->huge);
+    superslab_learn(false);
+    assert_true(grow_once() >= 12);
+    assert_false(runs[run_count - 1].home->huge);
+    superslab_learn(true);
+    assert_true(grow_once() >= 16);
+    assert_true(runs[run_count - 1].home->huge);
+    superslab_add_dense(16 * -(size_t)run_count, false);
+    run_give_all();
+    size_t below = superslab_below_peak_bytes();
+    superslab_learn(false); /* what stays dirty may be more than the next ones touch */
+    assert_in_range(superslab_below_peak_bytes(), below / 8 * 5, below / 8 * 5 + 5);
+    superslabs.learned = LEARNED_NOTHING;
+    superslab_configure(false, true, false);
+    check_room();
+}
+
 /* Runs that will grow stand sixteen units apart, where they were before; where there is no room any run will do, unless
  * address space is short. */
 static void superslab_roomy_runs_are_apart(void **state) {
@@ -534,6 +569,7 @@ int main(void) {
         cmocka_unit_test_setup(superslab_knows_which_units_are_full, setup),
         cmocka_unit_test_setup(superslab_roomy_runs_are_apart, setup),
         cmocka_unit_test_setup(superslab_peak_is_of_what_was_in_use, setup),
+        cmocka_unit_test_setup(superslab_learns_whether_units_are_dense, setup),
         cmocka_unit_test_setup(superslab_growth_is_geometric, setup),
         cmocka_unit_test_setup(superslab_P1_P3_random_program, setup),
         cmocka_unit_test_setup(superslab_P2_P3_random_program_that_decommits_lazily, setup),
