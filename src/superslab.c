@@ -9,9 +9,8 @@
 enum {
     TABLE_SIZE = 1 << 18, /* superslabs: 1 TiB */
     LENGTHS = SUPERSLAB_RUN_LARGEST,
-    GROW_LARGEST = 64, /* superslabs in one mapping */
-    KEPT_EIGHTHS =
-        5 /* of what is dirty below the peak, if blocks are not written whole. docs/experiments/huge-pages.md */
+    GROW_LARGEST = 64,   /* superslabs in one mapping */
+    KEPT_SIXTEENTHS = 11 /* of what is dirty below the peak, if blocks are not written whole */
 };
 
 /* A heap below this is small: it gets small pages, which are all that it touches. docs/experiments/huge-pages.md */
@@ -498,7 +497,7 @@ size_t superslab_below_peak_bytes(void) {
     size_t peak = __atomic_load_n(&superslabs.used_peak, __ATOMIC_RELAXED);
     peak += peak / 16;
     size_t below = peak > used ? (peak - used) * UNIT_SIZE : 0; /* a guess is enough */
-    return superslab_has_learned() == LEARNED_PARTLY ? below / 8 * KEPT_EIGHTHS : below;
+    return superslab_has_learned() == LEARNED_PARTLY ? below / 16 * KEPT_SIXTEENTHS : below;
 }
 
 size_t superslab_dirty_bytes(void) {

@@ -310,7 +310,7 @@ static void superslab_learns_whether_units_are_dense(void **state) {
     run_give_all();
     size_t below = superslab_below_peak_bytes();
     superslab_learn(false); /* what stays dirty may be more than the next ones touch */
-    assert_in_range(superslab_below_peak_bytes(), below / 8 * 5, below / 8 * 5 + 5);
+    assert_in_range(superslab_below_peak_bytes(), below / 16 * 11, below / 16 * 11 + 11);
     superslabs.learned = LEARNED_NOTHING;
     superslab_configure(false, true, false);
     check_room();
