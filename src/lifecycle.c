@@ -85,7 +85,8 @@ static void lifecycle_tell_rooms(size_t keep_free_default) {
     purge_keep_free = options.keep_free;
     purge_within_peak =
         options.keep_free == keep_free_default && options.purge_delay > 0 && options.purge_thread;
-    /* Who wants no thread may have a filter of system calls, which kills for asking a thread's number. */
+    /* Who wants no thread may have a filter of system calls, which kills for asking a thread's number, or what is in
+     * memory. */
     reach_configure(options.purge_sleeping && options.purge_thread);
     janitor_configure(options.decommit == DECOMMIT_OFF ? 0 : options.purge_delay, options.purge_thread);
     heap_configure((unsigned)options.prewarm, options.keep_free / 16, options.keep_free / 2,
@@ -94,6 +95,8 @@ static void lifecycle_tell_rooms(size_t keep_free_default) {
     huge_configure(options.huge_pages);
     superslab_configure(options.huge_pages, options.decommit != DECOMMIT_OFF,
                         options.decommit == DECOMMIT_FREE);
+    if (!options.purge_thread)
+        superslab_refuse_samples();
 }
 
 /* What dlsym allocated while it looked for the next allocator came from a heap of this thread: it goes. */

@@ -106,6 +106,10 @@ static bool slab_is_surely_dense(const struct slab *slab) {
 static void slab_watch(const struct slab *slab) {
     if (__atomic_fetch_add(&slabs.filled, 1, __ATOMIC_RELAXED) % WATCH_EVERY != 0)
         return;
+    if (os_is_filtered()) {
+        superslab_learn(true); /* as far as can be known: a filter may kill for the call that asks */
+        return;
+    }
     const void *before = __atomic_exchange_n(&slabs.watched, slab->start, __ATOMIC_RELAXED);
     enum pages_density density;
     if (before)
@@ -116,7 +120,7 @@ static void slab_watch(const struct slab *slab) {
 static NOINLINE void slab_note_dense(const struct slab *slab) {
     bool surely = slab_is_surely_dense(slab);
     superslab_add_dense(slab->units, surely);
-    if (!surely && slab->untouched && !slab->home->huge)
+    if (!surely && slab->untouched && !slab->home->huge && superslab_wants_samples())
         slab_watch(slab);
 }
 

@@ -37,6 +37,7 @@ static struct {
     size_t dense_units; /* atomic, relaxed, as the next two: sums that decide about speed only */
     size_t likely_units;
     enum superslab_learned learned;
+    bool no_samples;
 } superslabs = {.lock = LOCK_INITIAL(5), .decommit = true};
 
 /* Apart, because they start as zeros: they take no room in the file and no page until they are used. */
@@ -173,6 +174,15 @@ static bool superslab_enter(unsigned char *start, unsigned units, bool huge) {
 
 void superslab_add_dense(size_t units, bool surely) {
     __atomic_fetch_add(surely ? &superslabs.dense_units : &superslabs.likely_units, units, __ATOMIC_RELAXED);
+}
+
+bool superslab_wants_samples(void) {
+    return !superslabs.no_samples;
+}
+
+void superslab_refuse_samples(void) {
+    superslabs.no_samples = true;
+    superslab_learn(true);
 }
 
 void superslab_learn(bool whole) {

@@ -19,6 +19,7 @@ static struct {
     unsigned char taken[ARENA_UNITS];
     unsigned in_use, refuse;
     bool touched; /* runs do not read as zero */
+    bool no_samples;
     struct superslab home;
 } arena;
 
@@ -51,6 +52,10 @@ static int arena_learned; /* 1: blocks are written whole, -1: they are not */
 
 void superslab_add_dense(size_t units, bool surely) {
     *(surely ? &arena_dense : &arena_likely_dense) += units;
+}
+
+bool superslab_wants_samples(void) {
+    return !arena.no_samples;
 }
 
 void superslab_learn(bool whole) {

@@ -194,6 +194,10 @@ void superslab_configure(bool huge_pages, bool decommit, bool decommit_lazily) {
     assert_true(huge_pages && decommit && !decommit_lazily);
 }
 
+void superslab_refuse_samples(void) {
+    fail_msg("a thread is wanted, so calls are not forbidden");
+}
+
 bool next_resolve(void) {
     fake.resolving = true;
     fake.while_resolving = lifecycle_attach(); /* as a dlsym that allocates */

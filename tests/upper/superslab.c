@@ -311,6 +311,10 @@ static void superslab_learns_whether_units_are_dense(void **state) {
     size_t below = superslab_below_peak_bytes();
     superslab_learn(false); /* what stays dirty may be more than the next ones touch */
     assert_in_range(superslab_below_peak_bytes(), below / 16 * 11, below / 16 * 11 + 11);
+    superslab_refuse_samples();
+    assert_int_equal(superslab_below_peak_bytes(), below);
+    assert_false(superslab_wants_samples());
+    superslabs.no_samples = false;
     superslabs.learned = LEARNED_NOTHING;
     superslab_configure(false, true, false);
     check_room();
