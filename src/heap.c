@@ -293,7 +293,8 @@ void heap_drain_class(struct heap *heap, unsigned class) {
     mine->units = 0;
 }
 
-void heap_drain_classes(struct heap *heap) {
+void heap_drain_magazines(struct heap *heap) {
+    heap_send(heap);
     for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
         heap_drain_class(heap, class);
 }

@@ -29,10 +29,9 @@ static void heap_let_empties_go(struct heap *heap, unsigned keep) {
 }
 
 static void heap_drain_but(struct heap *heap, unsigned keep) {
-    heap_send(heap);
     visit_enter(&heap->visit);
     heap_unpack(heap, UINT_MAX);
-    heap_drain_classes(heap);
+    heap_drain_magazines(heap);
     while (heap_collect(heap))
         ;
     heap_let_empties_go(heap, keep);
@@ -122,9 +121,8 @@ void heap_drain_idle(void) {
 }
 
 void heap_empty(struct heap *heap) {
-    heap_send(heap);
     visit_enter(&heap->visit);
-    heap_drain_classes(heap);
+    heap_drain_magazines(heap);
     visit_leave(&heap->visit);
 }
 

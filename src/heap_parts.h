@@ -89,9 +89,9 @@ bool heap_unpack_rested(struct heap *heap, bool now);
 /* More (or fewer) threads can be reached. */
 void heap_count_threads(int more);
 
-/* Puts the blocks of a class's magazine and spare back into their slabs; of all classes. */
+/* Puts the blocks of a class's magazine and spare back into their slabs; of all classes, and sends what waits to be sent. */
 void heap_drain_class(struct heap *heap, unsigned class);
-void heap_drain_classes(struct heap *heap);
+void heap_drain_magazines(struct heap *heap);
 
 /* Words of bits that one call collects, and those of one slab more. */
 enum { HEAP_COLLECT_WORDS = 256 };

@@ -107,12 +107,6 @@ static uint64_t reach_glance(const struct heap *heap, bool *holds) {
     return state ^ posted;
 }
 
-/* In the thread's stead: it is outside of this library, and its next call waits. */
-static void reach_empty(struct heap *heap) {
-    heap_send(heap);
-    heap_drain_classes(heap);
-}
-
 /* Inside `visit`. What comes between the two stores is one look at a sleeping thread and at most all its magazines. */
 static enum reach_found reach_sleeper(struct heap *heap) {
     struct reach reach;
@@ -123,7 +117,8 @@ static enum reach_found reach_sleeper(struct heap *heap) {
         __atomic_store_n(heap->current, &heap_none, __ATOMIC_SEQ_CST);
         found = reach_confirm(&reach);
         if (found == REACH_ASLEEP)
-            reach_empty(heap);
+            heap_drain_magazines(
+                heap); /* in its stead: it is outside of this library, and its next call waits */
         /* Release: emptied magazines; pairs with heap_load, by the address. */
         __atomic_store_n(heap->current, heap, __ATOMIC_RELEASE);
     }

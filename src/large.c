@@ -8,7 +8,7 @@
 /* ---- a block goes ---- */
 
 /* Whether as much is in memory as when that was measured, as far as one page can tell: what was written from its beginning on, and
- * further than before, has the one behind those. Not asked for ever. */
+ * further than before, has the one behind those. Seldom measured ones are counted whole. */
 static bool large_seems_same(const struct large *large) {
     enum pages_density density;
     size_t page = os_page_size(), resident = align_up(large->resident, page);

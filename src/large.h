@@ -6,8 +6,9 @@
  * pages. How much of it is in memory is measured at its first two frees, then less and less often while that does not
  * change, down to each LARGE_MEASURE_MOST-th; more often than at each LARGE_MEASURE_WHOLE-th by one page only, if that tells
  * no change. What live and waiting blocks hold stays together within three sixteenths above what was once live, and where a
- * new one would bring it above what was once live, what waits serves it. Of what waits longest only the end goes home, as much as is too much. A block that grows takes its pages along
- * (mremap); it moves into what waits when that is large enough, and keeps the rest as slack.
+ * new one would bring it above what was once live, what waits serves it. Of what waits longest only the end goes home, as
+ * much as is too much. A block that grows takes its pages along (mremap); it moves into what waits when that is large
+ * enough, and keeps the rest as slack.
  *
  * A mapping gets huge pages where those before it were written whole (huge.h), and one that grows where it was itself.
  *

@@ -16,8 +16,7 @@ bool purge_within_peak;
 
 static struct {
     struct lock lock;
-    struct heap
-        *next; /* near a limit: the heap with which the last call was not done; NULL: it was done with all */
+    struct heap *next; /* near a limit: the heap that the last call was not done with; NULL: done with all */
 } purge_visitors = {.lock = LOCK_INITIAL(9)};
 
 /* ---- looks ---- */

@@ -6,8 +6,8 @@
 #include "pages.h"
 
 enum {
-    WATCH_EVERY = 8,    /* slabs of those that are looked at */
-    WATCHED = 48 * KIB, /* bytes of one */
+    WATCH_EVERY = 8,   /* slabs that are full: one of them is looked at */
+    WATCHED = 48 * KIB /* bytes of it */
 };
 
 /* Unused records, by how many lines of 64 bytes they have. */
@@ -91,18 +91,19 @@ struct slab *slab_new(unsigned class, unsigned units, struct inbox *owner, uint3
     return slab;
 }
 
-/* True when every page has held a block. Of blocks up to 8 KiB surely its first or last bytes; of larger ones that is still to be
- * seen, and of the largest a program may have touched the first bytes only. */
+/* True when every page has held a part of a block that a program may be expected to touch: of larger blocks perhaps the first
+ * bytes only. */
 static bool slab_is_dense(const struct slab *slab) {
     return slab_fresh(slab) == 0 && sizeclass_table[slab->class].size <= 12 * KIB;
 }
 
+/* False: blocks have pages between their ends. Whether those are touched is still to be seen. */
 static bool slab_is_surely_dense(const struct slab *slab) {
     return sizeclass_table[slab->class].size <= SLAB_SURE_LARGEST;
 }
 
-/* Of now and then one of those slabs that began without memory: whether all of its pages came. When the next one is full its blocks
- * were handed out for long. */
+/* Looks at one of eight of those slabs that began without memory: whether all of its pages came. It is looked at when the next one
+ * of eight is full: its blocks were handed out long before. */
 static void slab_watch(const struct slab *slab) {
     if (__atomic_fetch_add(&slabs.filled, 1, __ATOMIC_RELAXED) % WATCH_EVERY != 0)
         return;

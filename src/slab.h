@@ -68,11 +68,11 @@ static inline uint64_t *slab_remote_word(struct slab *slab, unsigned class, unsi
     return &slab->bits[slab_lines(sizeclass_table[class].words) * 8 + word - SLAB_REMOTE_NEAR];
 }
 
-/* With its heap; with a visitor, who gives pages of it home; as good as back (see remote_return). */
 /* Bytes of a block up to which a slab that was handed out whole is surely touched in every page, of 4 KiB: each block has its first
  * bytes on one and its last ones on the next. */
 enum { SLAB_SURE_LARGEST = 8 << 10 };
 
+/* With its heap; with a visitor, who gives pages of it home; as good as back (see remote_return). */
 enum slab_lent { SLAB_HELD, SLAB_LENT, SLAB_RETURNED };
 
 enum slab_verdict { SLAB_OK, SLAB_DOUBLE_FREE, SLAB_INSIDE };

@@ -34,10 +34,10 @@ static struct {
     size_t dirty_units, mapped_units, free_units, waiting_units;
     size_t used_peak;   /* the most units that were ever in use at once */
     uint32_t look;      /* how many have ended */
-    size_t dense_units; /* atomic, relaxed, as the next two: sums that decide about speed only */
+    size_t dense_units; /* atomic, relaxed, as the next two: they decide about speed and memory only */
     size_t likely_units;
     enum superslab_learned learned;
-    bool no_samples;
+    bool no_samples; /* told once, before there are threads */
 } superslabs = {.lock = LOCK_INITIAL(5), .decommit = true};
 
 /* Apart, because they start as zeros: they take no room in the file and no page until they are used. */

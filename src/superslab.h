@@ -67,7 +67,7 @@ void superslab_give_empty(struct superslab *home, void *start, unsigned units);
 bool superslab_extend(struct superslab *home, void *start, unsigned units, unsigned more);
 
 /* More (or fewer) units in use that are touched in every page: surely, or if the program writes its longer blocks whole. And
- * whether it does, as last seen. Told by slab, from any thread. */
+ * whether it does, as last seen in a sample, if samples are wanted at all. Told by slab, from any thread. */
 void superslab_add_dense(size_t units, bool surely);
 bool superslab_wants_samples(void);
 void superslab_learn(bool whole);
