@@ -48,7 +48,7 @@ function(hakmem_library_flags target)
     target_compile_definitions(${target} PRIVATE
         HAKMEM_VARIANT_${HAKMEM_SOURCE_VARIANT} ${HAKMEM_BOX_DEFINITIONS})
     target_compile_options(${target} PRIVATE
-        -fPIC -fvisibility=hidden -ftls-model=initial-exec -falign-functions=64 -fno-plt
+        -fPIC -fvisibility=hidden -ftls-model=initial-exec -falign-functions=64 -ffunction-sections -fno-plt
         -fno-semantic-interposition -fexceptions -fasynchronous-unwind-tables ${HAKMEM_NO_BUILTIN} ${HAKMEM_WARNINGS} ${HAKMEM_SANITIZE_FLAGS})
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
 endfunction()

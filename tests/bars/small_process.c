@@ -1,0 +1,106 @@
+/*
+ * small_process: how much of the library's own file does a small program hold in memory?
+ *
+ * 400 blocks of 16 to 1,024 bytes at a time, taken, zeroed, grown and freed; then threads that take blocks which the main thread frees, and
+ * end. That is what most programs ask of an allocator. Of code and constants the kernel maps 64 KiB around what is touched, so
+ * the bar is 64 KiB of code, and of all that is in the file 112 (cmake/first_pages.cmake). What runs here is what
+ * tools/first_functions.py writes down.
+ *
+ * SKIP where the kernel does not tell what is resident, or has pages of another size.
+ */
+#include "bars.h"
+
+enum { PAGE = 4096, LIVE = 400, STEPS = 20000, THREADS = 4, GIVEN = 2000, LARGEST = 1024 };
+enum { BAR_CODE_KIB = 64, BAR_FILE_KIB = 112 };
+
+static void *blocks[LIVE], *given[THREADS][GIVEN];
+
+static size_t small_size(unsigned *state) {
+    return next_random(state) % (LARGEST - 15) + 16;
+}
+
+static void *small_block(unsigned *state) {
+    size_t size = small_size(state);
+    unsigned char *block = next_random(state) % 8 == 0 ? calloc(1, size) : malloc(size);
+
+    CHECK(block != NULL);
+    block[0] = block[size - 1] = 1;
+    return block;
+}
+
+static void churn_small(unsigned state) {
+    for (int step = 0; step < STEPS; step++) {
+        void **block = &blocks[next_random(&state) % LIVE];
+        if (*block != NULL && next_random(&state) % 8 == 0) {
+            *block = realloc(*block, small_size(&state));
+            CHECK(*block != NULL);
+        } else if (*block != NULL) {
+            free(*block);
+            *block = NULL;
+        } else {
+            *block = small_block(&state);
+        }
+    }
+    for (int i = 0; i < LIVE; i++) {
+        free(blocks[i]);
+        blocks[i] = NULL;
+    }
+}
+
+static void *give(void *place) {
+    unsigned state = 7;
+
+    for (int i = 0; i < GIVEN; i++)
+        ((void **)place)[i] = small_block(&state);
+    return NULL;
+}
+
+static void take_from_threads(void) {
+    pthread_t thread;
+
+    for (int i = 0; i < THREADS; i++) {
+        CHECK(pthread_create(&thread, NULL, give, given[i]) == 0);
+        CHECK(pthread_join(thread, NULL) == 0);
+        for (int j = 0; j < GIVEN; j++)
+            free(given[i][j]);
+    }
+}
+
+/* Resident KiB of the file that malloc comes from: of its code, and of all of it. */
+static void library_kib(long *code, long *all) {
+    char line[512], permissions[8];
+    bool ours = false;
+    Dl_info where;
+
+    CHECK(dladdr(dlsym(RTLD_DEFAULT, "malloc"), &where) != 0);
+    const char *slash = strrchr(where.dli_fname, '/'), *name = slash != NULL ? slash + 1 : where.dli_fname;
+    FILE *smaps = fopen("/proc/self/smaps", "r");
+    if (smaps == NULL)
+        skip("no /proc/self/smaps");
+    while (fgets(line, sizeof line, smaps) != NULL) {
+        if (sscanf(line, "%*x-%*x %7s", permissions) == 1)
+            ours = strstr(line, name) != NULL;
+        else if (ours && strncmp(line, "Rss:", 4) == 0) {
+            long kib = strtol(line + 4, NULL, 10);
+            *all += kib;
+            *code += permissions[2] == 'x' ? kib : 0;
+        }
+    }
+    fclose(smaps);
+}
+
+int main(void) {
+    long code = 0, all = 0;
+
+    setvbuf(stdout, NULL, _IOLBF, 4096);
+    if (sysconf(_SC_PAGESIZE) != PAGE)
+        skip("the bar is one of pages of 4 KiB");
+    churn_small(1);
+    take_from_threads();
+    library_kib(&code, &all);
+    printf("resident of the library's file: %ld KiB, %ld of them code\n", all, code);
+    CHECK(all > 0);
+    bar_at_most("KiB of code", code, BAR_CODE_KIB, BAR_CODE_KIB);
+    bar_at_most("KiB of the file", all, BAR_FILE_KIB, BAR_FILE_KIB);
+    return bars_result();
+}
