@@ -1,8 +1,9 @@
 /*
  * huge_pages: is memory that is written whole faulted by the huge page, and memory that is not, left in small ones?
  *
- * Blocks of 16 MiB that are all written, kept; and a vector that doubles to 256 MiB and is written as it grows: page faults. And
- * as many blocks of which one byte in each 64 KiB is written: resident memory over what was touched. Each in a process of its own.
+ * Page faults: blocks of 16 MiB that are all written, kept; a vector that doubles to 256 MiB and is written as it grows; 64 MiB of blocks
+ * of 11,500 bytes that are all written. Resident memory over what was touched: as many blocks of 16 MiB of which one byte in each
+ * 64 KiB is written; 64 MiB of blocks of 11,500 bytes of which only the ends are. Each in a process of its own.
  *
  * SKIP where the kernel makes no huge pages on request, or makes them unasked.
  */
@@ -10,11 +11,17 @@
 
 enum { MEBI = 1 << 20, PAGE = 4096, BLOCK = 16 * MEBI, BLOCKS = 16, STRIDE = 64 << 10, SMALL = BLOCK / PAGE };
 /* Faults: those of one block in small pages, which tells; of the rest one for each huge page; and a quarter of a block more. */
-enum { BAR_WHOLE = SMALL + SMALL / 4 + BLOCKS * BLOCK / (2 * MEBI), BAR_VECTOR = SMALL / 2 };
+enum {
+    BAR_WHOLE = SMALL + SMALL / 4 + BLOCKS * BLOCK / (2 * MEBI),
+    BAR_VECTOR = SMALL / 2,
+    BAR_MEDIUM = 32 * MEBI / PAGE
+};
 /* Percent: resident of what was touched. */
 enum { BAR_SPARSE = 110 };
+enum { MEDIUM = 11500, MEDIUMS = 64 * MEBI / MEDIUM };
 
 static unsigned char *blocks[BLOCKS];
+static uintptr_t touched_pages[2 * MEDIUMS];
 
 static void whole(void) {
     long before = page_faults();
@@ -61,8 +68,49 @@ static void sparse(void) {
     bar_at_most("blocks written here and there", percent, BAR_SPARSE, BAR_SPARSE);
 }
 
+static int compare_pages(const void *left, const void *right) {
+    uintptr_t a = *(const uintptr_t *)left, b = *(const uintptr_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+static void only_the_ends(void) {
+    memset(touched_pages, 1, sizeof touched_pages);
+    long before = rss_kib(), touched = 0;
+
+    for (int i = 0; i < MEDIUMS; i++) {
+        unsigned char *block = malloc(MEDIUM);
+        CHECK(block != NULL);
+        block[0] = block[MEDIUM - 1] = 1;
+        touched_pages[2 * i] = (uintptr_t)block / PAGE;
+        touched_pages[2 * i + 1] = (uintptr_t)(block + MEDIUM - 1) / PAGE;
+    }
+    long grown = rss_kib() - before;
+    qsort(touched_pages, 2 * MEDIUMS, sizeof touched_pages[0], compare_pages);
+    for (int i = 0; i < 2 * MEDIUMS; i++)
+        touched += i == 0 || touched_pages[i] != touched_pages[i - 1];
+    long percent = grown * 100 / (touched * (PAGE / 1024));
+    printf("%d blocks of %d bytes, their ends: %ld %% of the touched pages are resident\n", MEDIUMS, MEDIUM,
+           percent);
+    bar_at_most("blocks whose ends are written", percent, BAR_SPARSE, BAR_SPARSE);
+}
+
+static void medium_whole(void) {
+    long before = page_faults();
+
+    for (int i = 0; i < MEDIUMS; i++) {
+        void *block = malloc(MEDIUM);
+        CHECK(block != NULL);
+        memset(block, 1, MEDIUM);
+    }
+    long count = page_faults() - before;
+    printf("%d blocks of %d bytes, written whole: %ld page faults, in small pages %d\n", MEDIUMS, MEDIUM,
+           count, 64 * MEBI / PAGE);
+    bar_at_most("medium blocks written whole", count, BAR_MEDIUM, BAR_MEDIUM);
+}
+
 static int measure(int which) {
-    static void (*const measures[])(void) = {whole, vector, sparse};
+    static void (*const measures[])(void) = {whole, vector, sparse, only_the_ends, medium_whole};
 
     setvbuf(stdout, NULL, _IOLBF, 4096);
     measures[which]();
@@ -76,5 +124,5 @@ static void require_huge_pages(void) {
 
 int main(void) {
     require_huge_pages();
-    return bars_each_apart(measure, 3);
+    return bars_each_apart(measure, 5);
 }
