@@ -1,16 +1,13 @@
 /*
- * small_process: how much of the library's own file does a small program hold in memory?
+ * small_process: what most programs ask of an allocator: 400 blocks of 16 to 1,024 bytes at a time, taken, zeroed, aligned, grown and
+ * freed; then threads that take blocks which others free, and end.
  *
- * 400 blocks of 16 to 1,024 bytes at a time, taken, zeroed, aligned, grown and freed; then threads that take blocks which others free, and
- * end. That is what most programs ask of an allocator. The kernel maps at least 64 KiB around what is touched, but no more than a segment, so
- * what runs here lies in one of its own (cmake/first_pages.cmake; tools/first_functions.sh writes down what that is).
- *
- * SKIP where the kernel does not tell what is resident, or has pages of another size.
+ * first_pages.py runs it under callgrind. It prints how much of the file that malloc comes from is resident, and of its code, whichever
+ * allocator that is: on Linux before 6.18 that depends on nothing else, since then also on how the page cache holds the file.
  */
-#include "bars.h"
+#include "../lifecycle/lifecycle.h"
 
-enum { PAGE = 4096, LIVE = 400, STEPS = 20000, THREADS = 4, GIVEN = 2000, LARGEST = 1024 };
-enum { BAR_CODE_KIB = 44, BAR_FILE_KIB = 88 };
+enum { LIVE = 400, STEPS = 20000, THREADS = 4, GIVEN = 2000, LARGEST = 1024 };
 
 static void *blocks[LIVE], *given[THREADS][GIVEN];
 
@@ -104,15 +101,9 @@ static void library_kib(long *code, long *all) {
 int main(void) {
     long code = 0, all = 0;
 
-    setvbuf(stdout, NULL, _IOLBF, 4096);
-    if (sysconf(_SC_PAGESIZE) != PAGE)
-        skip("the bar is one of pages of 4 KiB");
     churn_small(1);
     hand_over();
     library_kib(&code, &all);
     printf("resident of the library's file: %ld KiB, %ld of them code\n", all, code);
-    CHECK(all > 0);
-    bar_at_most("KiB of code", code, BAR_CODE_KIB, BAR_CODE_KIB);
-    bar_at_most("KiB of the file", all, BAR_FILE_KIB, BAR_FILE_KIB);
-    return bars_result();
+    return 0;
 }

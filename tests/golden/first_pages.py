@@ -1,0 +1,84 @@
+"""What a small program runs of the library lies in the first 64 KiB of its code: cmake/first_pages.cmake.
+
+`first_pages.py check PROGRAM`                 runs the program under callgrind with $TESTED_LIB and looks where each function lies
+                                               that it executed. Skips (77) where the library was linked as it comes.
+`first_pages.py write PROGRAM LIBRARY...`      writes those functions into cmake/first_functions.txt, and keeps what stands there: another
+                                               compiler has others (tools/first_functions.sh).
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+LIST = Path(__file__).parents[2] / "cmake/first_functions.txt"
+TITLE = "# What a small program executes, written by tools/first_functions.sh: these functions come first in the library's file.\n"
+MOST = 64 << 10  # what the kernel maps at one touch
+
+
+def executed(program, library):
+    """Names of the library's functions that the program executes."""
+    library = str(Path(library).resolve())
+    environment = {"PATH": os.environ["PATH"], "LD_PRELOAD": library}
+    with tempfile.TemporaryDirectory() as folder:
+        out = f"{folder}/out"
+        command = ["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={out}", program]
+        subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, check=True, timeout=200)
+        said = subprocess.run(
+            ["callgrind_annotate", "--threshold=100", "--show=Ir", out], stdout=subprocess.PIPE, text=True, check=True
+        ).stdout
+    names = set(re.findall(rf":([A-Za-z_][\w.]*)\S* \[{re.escape(library)}\]$", said, re.M))
+    if "malloc" not in names:
+        sys.exit(f"callgrind names no malloc of {library}")
+    return names
+
+
+def places(library):
+    """{function: offset of its end from where the code begins}, from readelf."""
+
+    def told(option):
+        return subprocess.run(["readelf", "-W", option, library], stdout=subprocess.PIPE, text=True, check=True).stdout
+
+    begin = int(re.search(r"^  LOAD +\S+ (0x\w+) .* R E ", told("-l"), re.M)[1], 16)
+    symbol = re.compile(r"^ *\d+: (\w+) +(\d+) FUNC +\w+ +\w+ +\d+ ([^\s@]+)", re.M)
+    return {name: int(at, 16) + int(size) - begin for at, size, name in symbol.findall(told("-s"))}
+
+
+def check(program):
+    library = os.environ["TESTED_LIB"]
+    if not (Path(os.environ["TESTED_BUILD_DIR"]) / "first_pages.ld").exists():
+        print("the linker's script is another than GNU ld's")
+        return 77
+    if not shutil.which("valgrind"):
+        print("valgrind is not here")
+        return 77
+    ends = places(library)
+    names = executed(program, library)
+    beyond = sorted(name for name in names if ends.get(name, 0) > MOST)
+    print(f"{len(names)} functions, the last ends {max(ends.get(name, 0) for name in names)} bytes from the first")
+    if beyond:
+        print(f"beyond {MOST}: {', '.join(beyond)}\nrun tools/first_functions.sh")
+    return 1 if beyond else 0
+
+
+def write(program, libraries):
+    names = {line for line in LIST.read_text(encoding="utf-8").split("\n") if line and not line.startswith("#")}
+    for library in libraries:
+        names |= {name.split(".")[0] for name in executed(program, library)}
+    LIST.write_text(TITLE + "".join(f"{name}\n" for name in sorted(names)), encoding="utf-8")
+    return 0
+
+
+def main():
+    if len(sys.argv) == 3 and sys.argv[1] == "check":
+        return check(sys.argv[2])
+    if len(sys.argv) > 3 and sys.argv[1] == "write":
+        return write(sys.argv[2], sys.argv[3:])
+    sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
