@@ -257,6 +257,7 @@ static void options_report_unknown(void) {
 void options_read(void) {
     if (os_secure())
         return;
+    options_state.asked = 0; /* a page that is first read, and then written, is faulted twice */
     options_ask(OPTIONS_ROW_strict);
     options_ask(OPTIONS_ROW_profile);
     options_apply(options.profile);
