@@ -11,6 +11,7 @@ static ALIGNED(4096) unsigned char arena[16 * MIB];
 static struct {
     size_t used;
     size_t largest; /* no request above this is served */
+    size_t longest; /* of those that were */
     int maps;
     int held;
 } fake;
@@ -21,6 +22,7 @@ void *os_map(size_t bytes, void *hint) {
     if (bytes > fake.largest || bytes > sizeof arena - fake.used)
         return NULL;
     fake.used += bytes;
+    fake.longest = bytes > fake.longest ? bytes : fake.longest;
     return arena + fake.used - bytes;
 }
 
@@ -81,11 +83,12 @@ static void metadata_a_small_program_maps_nothing(void **state) {
     assert_int_equal(fake.maps, 1);
 }
 
-static void metadata_chunks_grow(void **state) {
+static void metadata_chunks_grow_up_to_4_MiB(void **state) {
     (void)state;
     for (size_t i = 0; i < 12 * MIB / 4096; i++)
         assert_non_null(metadata_new(4096));
     assert_in_range(fake.maps, 1, 9);
+    assert_int_equal(fake.longest, 4 * MIB);
 }
 
 static void metadata_P2_no_memory_is_null_and_passes(void **state) {
@@ -113,7 +116,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(metadata_P1_records_are_zeroed_aligned_and_apart, setup),
         cmocka_unit_test_setup(metadata_a_small_program_maps_nothing, setup),
-        cmocka_unit_test_setup(metadata_chunks_grow, setup),
+        cmocka_unit_test_setup(metadata_chunks_grow_up_to_4_MiB, setup),
         cmocka_unit_test_setup(metadata_P2_no_memory_is_null_and_passes, setup),
         cmocka_unit_test_setup(metadata_P2_sizes_that_no_system_has, setup),
     };

@@ -220,6 +220,17 @@ static void favour_P3_a_later_refusal_ends_it(void **state) {
     assert_true(is_favourite(NULL)); /* for good */
 }
 
+static void favour_P3_a_visitor_that_is_refused_gives_nothing_back(void **state) {
+    (void)state;
+    become_favourite();
+    fake.refuses = true;
+    in_another_thread((struct errand){NULL, 1});
+    assert_true(is_favourite(NULL));
+    fake.refuses = false;
+    turns(4 * FAVOUR_FROM);
+    assert_true(is_favourite(NULL)); /* for good */
+}
+
 /* What a fork leaves of a thread that was about to look: its seat is busy for ever. */
 static void favour_P4_a_seat_that_died_busy_is_used_again(void **state) {
     (void)state;
@@ -246,6 +257,7 @@ int main(void) {
         cmocka_unit_test_setup(favour_P3_none_where_calls_are_filtered, setup),
         cmocka_unit_test_setup(favour_P3_a_later_filter_ends_it, setup),
         cmocka_unit_test_setup(favour_P3_a_later_refusal_ends_it, setup),
+        cmocka_unit_test_setup(favour_P3_a_visitor_that_is_refused_gives_nothing_back, setup),
         cmocka_unit_test_setup(favour_P4_a_seat_that_died_busy_is_used_again, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
