@@ -154,7 +154,7 @@ static struct superslab *superslab_new_record(void) {
     if (record) {
         record->number = superslabs.count;
         superslab_table[superslabs.count++] = record;
-        if (record->number == 0) /* written before they are read: or each program's first superslab faults their pages twice */
+        if (record->number == 0) /* written before they are read: or their pages fault twice at each start */
             superslab_fit[0][0] = superslab_fit_middle[0][0] = 0;
     }
     return record;
