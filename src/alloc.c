@@ -307,7 +307,7 @@ static bool alloc_fits(size_t size, size_t usable) {
 /* For a block of `usable` bytes that has grown, and may again. */
 static void *alloc_grown(size_t usable, size_t size) {
     bool large = size > SIZECLASS_LARGEST && heap_own;
-    void *block = large ? large_new_to_grow(size, usable > SIZECLASS_LARGEST) : NULL;
+    void *block = large ? large_new_to_grow(size, usable) : NULL;
     if (!block)
         return alloc_malloc(size);
     alloc_count_large();

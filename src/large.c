@@ -84,12 +84,19 @@ static void large_give_tail_home(const struct large *large, size_t size) {
         superslab_decommit(large->start + used, large->extent - used);
 }
 
-static struct large *large_new_run(size_t size, size_t bytes, bool grows, bool *zeroed) {
+/* What a request may be served with. */
+enum large_wish {
+    LARGE_PLAIN, /* nearly its size */
+    LARGE_ROOM,  /* a new run with room behind it */
+    LARGE_WIDE   /* what waits and is up to LARGE_WIDENS times as long */
+};
+
+static struct large *large_new_run(size_t size, size_t bytes, enum large_wish wish, bool *zeroed) {
     unsigned units = (unsigned)(bytes >> UNIT_SHIFT);
     struct large *large = large_take_record();
     if (!large)
         return NULL;
-    struct superslab_run run = grows ? superslab_take_roomy(units) : superslab_take(units);
+    struct superslab_run run = wish == LARGE_ROOM ? superslab_take_roomy(units) : superslab_take(units);
     if (!run.start) {
         large_give_record(large);
         return NULL;
@@ -105,9 +112,10 @@ static struct large *large_new_run(size_t size, size_t bytes, bool grows, bool *
 }
 
 /* One of those freed last, of nearly the same size: then its last bytes fall on pages that were touched before. */
-static struct large *large_take_recent(size_t bytes, size_t fit, size_t alignment) {
-    struct large *large =
-        alignment > UNIT_SIZE ? NULL : spare_recent_take(&larges.recent, fit, bytes + bytes / 8);
+static ALWAYS_INLINE struct large *large_take_recent(size_t bytes, size_t fit, size_t alignment,
+                                                     enum large_wish wish) {
+    size_t most = wish == LARGE_WIDE ? LARGE_WIDENS * fit : bytes + bytes / 8;
+    struct large *large = alignment > UNIT_SIZE ? NULL : spare_recent_take(&larges.recent, fit, most);
     if (UNLIKELY(!large))
         return NULL;
     larges.held -= large_weight(large);
@@ -135,8 +143,10 @@ static struct large *large_take_longer(size_t fit, size_t alignment, struct larg
 
 /* A waiting block that wastes at most a quarter, or a longer one; and what has to go because it is live now. Under the
  * lock, which it releases. */
-static NOINLINE struct large *large_take_fit(size_t bytes, size_t fit, size_t alignment) {
-    struct large *large = large_take_waiting(fit, fit + fit / 4, alignment, false), *out = NULL;
+static NOINLINE struct large *large_take_fit(size_t bytes, size_t fit, size_t alignment,
+                                             enum large_wish wish) {
+    size_t most = wish == LARGE_WIDE ? LARGE_WIDENS * fit : fit + fit / 4;
+    struct large *large = large_take_waiting(fit, most, alignment, false), *out = NULL;
     if (!large && bytes >= LONGER_FROM)
         large = large_take_longer(fit, alignment, &out);
     if (large) {
@@ -151,10 +161,10 @@ static NOINLINE struct large *large_take_fit(size_t bytes, size_t fit, size_t al
 
 /* A run or a mapping of the kernel's, or a waiting block that nearly fits only with a cut. */
 static NOINLINE struct large *large_new_from_below(size_t size, size_t bytes, size_t fit, size_t alignment,
-                                                   bool grows, bool *zeroed) {
+                                                   enum large_wish wish, bool *zeroed) {
     bool run = bytes <= LARGE_RUN_MOST && alignment == UNIT_SIZE;
     struct large *large =
-        run ? large_new_run(size, bytes, grows, zeroed) : large_new_mapping(fit, alignment, zeroed);
+        run ? large_new_run(size, bytes, wish, zeroed) : large_new_mapping(fit, alignment, zeroed);
     if (!large)
         return NULL;
     favour_take(&larges.lock);
@@ -176,26 +186,27 @@ static ALWAYS_INLINE void *large_hand_out(struct large *large) {
     return large->start;
 }
 
-static ALWAYS_INLINE void *large_new_block(size_t size, size_t alignment, bool grows, bool *zeroed) {
+static ALWAYS_INLINE void *large_new_block(size_t size, size_t alignment, enum large_wish wish,
+                                           bool *zeroed) {
     if (size > LARGE_MOST || alignment > PTRDIFF_MAX / 2)
         return NULL;
     alignment = alignment < UNIT_SIZE ? UNIT_SIZE : alignment;
     size_t bytes = align_up(size ? size : 1, UNIT_SIZE), fit = spare_round(bytes);
     *zeroed = false;
     favour_take(&larges.lock);
-    struct large *large = large_take_recent(bytes, fit, alignment);
+    struct large *large = large_take_recent(bytes, fit, alignment, wish);
     if (LIKELY(large))
         favour_release(&larges.lock);
     else
-        large = large_take_fit(bytes, fit, alignment);
+        large = large_take_fit(bytes, fit, alignment, wish);
     if (UNLIKELY(!large))
-        large = large_new_from_below(size, bytes, fit, alignment, grows, zeroed);
+        large = large_new_from_below(size, bytes, fit, alignment, wish, zeroed);
     ASSERT(P1, !large || ((uintptr_t)large->start & (alignment - 1)) == 0);
     return large_hand_out(large);
 }
 
 FLATTEN void *large_new(size_t size, size_t alignment, bool *zeroed) {
-    return large_new_block(size, alignment, false, zeroed);
+    return large_new_block(size, alignment, LARGE_PLAIN, zeroed);
 }
 
 /* Room for each of many would spread them over three times the addresses, and over pages that are not warm. */
@@ -206,10 +217,14 @@ static bool large_has_few(void) {
     return few;
 }
 
-NOINLINE void *large_new_to_grow(size_t size, bool again) {
+NOINLINE void *large_new_to_grow(size_t size, size_t from) {
+    bool zeroed;
+    if (from > LARGE_COPY_MOST)
+        return large_new_block(size, UNIT_SIZE, LARGE_WIDE, &zeroed);
+    if (size > LARGE_RUN_MOST || !large_has_few())
+        return large_new_block(size, UNIT_SIZE, LARGE_PLAIN, &zeroed);
     size_t bytes = align_up(size, UNIT_SIZE);
-    bool zeroed, grows = size <= LARGE_RUN_MOST && large_has_few();
-    if (again && grows)
-        return large_hand_out(large_new_from_below(size, bytes, bytes, UNIT_SIZE, true, &zeroed));
-    return large_new_block(size, UNIT_SIZE, grows, &zeroed);
+    return from > SIZECLASS_LARGEST
+               ? large_hand_out(large_new_from_below(size, bytes, bytes, UNIT_SIZE, LARGE_ROOM, &zeroed))
+               : large_new_block(size, UNIT_SIZE, LARGE_ROOM, &zeroed);
 }

@@ -7,8 +7,8 @@
  * change, down to each LARGE_MEASURE_MOST-th; more often than at each LARGE_MEASURE_WHOLE-th by one page only, if that tells
  * no change. What live and waiting blocks hold stays together within three sixteenths above what was once live, and where a
  * new one would bring it above what was once live, what waits serves it. Of what waits longest only the end goes home, as
- * much as is too much. A block that grows takes its pages along (mremap); it moves into what waits when that is large
- * enough, and keeps the rest as slack.
+ * much as is too much. A block that grows is copied into what waits, is warm and has room for it; else it takes its pages along
+ * (mremap), into a longer mapping that waits if there is one, and keeps the rest as slack. One that shrinks keeps that, too.
  *
  * A mapping gets huge pages where those before it were written whole (huge.h), and one that grows where it was itself.
  *
@@ -38,6 +38,7 @@ enum {
     LARGE_PEAK_SIXTEENTHS = 19, /* of what was once live: what live and waiting blocks may hold together */
     LARGE_STRETCH = 8,          /* times as long as it was may become what waits */
     LARGE_LENDS = 4,            /* times as long as what is wanted may be what serves */
+    LARGE_WIDENS = 2,           /* ... what serves a block that grows */
     LARGE_TAIL_LEAST = 8 /* the part of a run that is worth a call to give home when it is not asked for */
 };
 
@@ -45,9 +46,10 @@ enum {
  * NULL: no memory. */
 void *large_new(size_t size, size_t alignment, bool *zeroed);
 
-/* The same for what has grown, and may go on: a new run gets a place with room behind it. `again`: it was a run and found
- * none where it stood; then no block that waits serves, which may stand as badly. docs/experiments/growing-runs.md */
-void *large_new_to_grow(size_t size, bool again);
+/* The same for what has grown from `from` bytes, and may go on: a new run gets a place with room behind it. If it was a run that
+ * found none where it stood, no block that waits serves, which may stand as badly; but for a longer one, which is only copied
+ * into what waits, one that has room for more serves. docs/experiments/growing-runs.md */
+void *large_new_to_grow(size_t size, size_t from);
 
 /* Frees the block of a record; the pagemap no longer knows its start afterwards. */
 void large_delete(struct large *large);

@@ -52,7 +52,7 @@ static void large_count_live(struct large *large) {
     larges.held += large_weight(large);
     large_count_bytes(large);
     size_t slack = large->extent - large->bytes;
-    large->roomy = !large->home && slack > large->bytes / (large->bytes > LARGE_LONG ? 16 : 4);
+    large->roomy = !large->home && large_is_roomy(large->bytes, large->extent);
     if (!large->roomy)
         return;
     large_count_slack(slack);

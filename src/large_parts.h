@@ -92,6 +92,11 @@ static inline bool large_is_warm(const struct large *large) {
     return large_is_warm_for(large, large->extent);
 }
 
+/* What a mapping has beyond its bytes is slack that can be taken back. */
+static inline bool large_is_roomy(size_t bytes, size_t extent) {
+    return extent - bytes > bytes / (bytes > LARGE_LONG ? 16 : 4);
+}
+
 /* The block has `bytes` now, and stands on extent bytes. One that has grown is to be measured anew. */
 void large_enter(struct large *large, size_t bytes);
 

@@ -89,6 +89,21 @@ static void *large_move(struct large *large, size_t bytes, struct large *target)
     return large->start;
 }
 
+/* Pages that move are missed where the next block begins. So one is copied while that is cheap, and up to LARGE_LONG where a warm
+ * block waits that large_new_to_grow will take. docs/experiments/growing-runs.md */
+static bool large_is_better_copied(const struct large *large, size_t bytes) {
+    if (large->bytes <= LARGE_COPY_MOST || bytes > LARGE_LONG)
+        return large->bytes <= LARGE_COPY_MOST;
+    size_t fit = spare_round(bytes), most = LARGE_WIDENS * fit;
+    favour_take(&larges.lock);
+    const struct large *waits = spare_recent_find(&larges.recent, fit, most);
+    if (!waits)
+        waits = spare_find(fit, most, UNIT_SIZE, false);
+    bool better = waits && large_is_warm_for(waits, bytes);
+    favour_release(&larges.lock);
+    return better;
+}
+
 static void *large_resize_run(struct large *large, size_t bytes) {
     size_t before = large->extent, units = before >> UNIT_SHIFT;
     if (bytes < before) {
@@ -97,10 +112,9 @@ static void *large_resize_run(struct large *large, size_t bytes) {
         superslab_give(large->home, large->start + bytes, (unsigned)(units - (bytes >> UNIT_SHIFT)));
         return large->start;
     }
-    /* Pages that move are missed where the next one of its kind begins, so it is copied while that is cheap, and then goes early into
-     * what the last one has left. */
+    /* Where nothing fits it goes early into what the last one of its kind has left. */
     size_t extent = spare_round(bytes);
-    bool moves = large->bytes > LARGE_COPY_MOST;
+    bool moves = !large_is_better_copied(large, bytes);
     void *moved = moves ? large_move(large, bytes, large_warm_target(large, extent)) : NULL;
     if (moved)
         return moved;
@@ -112,10 +126,20 @@ static void *large_resize_run(struct large *large, size_t bytes) {
     return moves ? large_move(large, bytes, large_map(extent, UNIT_SIZE, before)) : NULL;
 }
 
+/* Whether what a mapping of `extent` bytes has beyond `bytes` may stay: it counts as slack, and there is room for it among what waits. */
+static bool large_may_keep(size_t bytes, size_t extent) {
+    favour_take(&larges.lock);
+    size_t waits = spare_resident_bytes() + larges.recent.resident + larges.slack + extent - bytes;
+    favour_release(&larges.lock);
+    return large_is_roomy(bytes, extent) && waits <= limit_keep(larges.cache_limit, waits);
+}
+
 static void *large_shrink_mapping(struct large *large, size_t bytes) {
     size_t extent = spare_round(bytes), before = large->extent;
     if (extent >= before || (bytes <= LARGE_RUN_MOST && bytes <= large->bytes / 2))
         return extent < before ? NULL : large_set(large, large->bytes, before); /* NULL: alloc copies */
+    if (large_may_keep(bytes, before))
+        return large_set(large, bytes, before);
     if (!os_unmap(large->start + extent, before - extent))
         return large_set(large, large->bytes, before); /* its slack counts again */
     large_count_mapped(extent - before);
@@ -127,6 +151,8 @@ static void *large_resize_mapping(struct large *large, size_t bytes) {
     size_t before = large->extent, extent = spare_round(bytes);
     if (bytes < large->bytes)
         return large_shrink_mapping(large, bytes);
+    if (large_is_better_copied(large, bytes))
+        return NULL;
     struct large *warm = large_warm_target(large, extent);
     if (warm)
         return large_move(large, bytes, warm);

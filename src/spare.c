@@ -90,18 +90,21 @@ static struct large *spare_look(unsigned bin, size_t alignment, bool mapping) {
     return NULL;
 }
 
-struct large *spare_take(size_t bytes, size_t most, size_t alignment, bool mapping) {
+struct large *spare_find(size_t bytes, size_t most, size_t alignment, bool mapping) {
     unsigned last = spare_bin(most);
-    for (unsigned bin = spare_next_bin(spare_bin(bytes)); bin <= last && bin < BINS;
-         bin = spare_next_bin(bin + 1)) {
-        struct large *large = spare_look(bin, alignment, mapping);
-        if (!large)
-            continue;
+    struct large *large = NULL;
+    for (unsigned bin = spare_next_bin(spare_bin(bytes)); !large && bin <= last && bin < BINS;
+         bin = spare_next_bin(bin + 1))
+        large = spare_look(bin, alignment, mapping);
+    ASSERT(P1, !large || large->extent >= bytes);
+    return large;
+}
+
+struct large *spare_take(size_t bytes, size_t most, size_t alignment, bool mapping) {
+    struct large *large = spare_find(bytes, most, alignment, mapping);
+    if (large)
         spare_remove(large);
-        ASSERT(P1, large->extent >= bytes);
-        return large;
-    }
-    return NULL;
+    return large;
 }
 
 /* The last filled bin below `bin`, BINS if there is none. */

@@ -78,7 +78,10 @@ static inline size_t spare_round(size_t bytes) {
 
 void spare_put(struct large *large);
 
-/* Takes the smallest that has `bytes` (a result of spare_round) to `most` bytes; NULL if none has. */
+/* The smallest that has `bytes` (a result of spare_round) to `most` bytes; NULL if none has. It still waits. */
+struct large *spare_find(size_t bytes, size_t most, size_t alignment, bool mapping);
+
+/* Takes it. */
 struct large *spare_take(size_t bytes, size_t most, size_t alignment, bool mapping);
 
 /* Takes the longest mapping of less than `bytes` (a result of spare_round) and at least `least`; NULL if there is none. */
@@ -132,13 +135,19 @@ static inline bool spare_recent_put(struct spare_recent *recent, struct large *l
 }
 
 /* The newest one of the smallest size from `bytes` (a result of spare_round) to `most` bytes, NULL if there is none. */
-static inline struct large *spare_recent_take(struct spare_recent *recent, size_t bytes, size_t most) {
+static inline struct large *spare_recent_find(const struct spare_recent *recent, size_t bytes, size_t most) {
     unsigned first = spare_bin(bytes), last = spare_bin(most);
     uint64_t filled = first < SPARE_RECENT_BINS ? recent->filled >> first : 0;
     unsigned bin = filled ? first + bits_lowest(filled) : SPARE_RECENT_BINS;
-    if (bin >= SPARE_RECENT_BINS || bin > last)
+    return bin >= SPARE_RECENT_BINS || bin > last ? NULL : recent->stack[bin];
+}
+
+/* Takes it. */
+static inline struct large *spare_recent_take(struct spare_recent *recent, size_t bytes, size_t most) {
+    struct large *large = spare_recent_find(recent, bytes, most);
+    if (!large)
         return NULL;
-    struct large *large = recent->stack[bin];
+    unsigned bin = spare_bin(large->extent);
     recent->stack[bin] = large->next;
     recent->filled &= ~((uint64_t)(large->next == NULL) << bin);
     spare_recent_count(recent, -large->resident, -large->extent, -1u);

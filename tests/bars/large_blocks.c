@@ -4,8 +4,8 @@
  * Blocks of 64 KiB to 64 MiB, 1,000 rounds each: one size alone; all six sizes one after the other in an order that
  * changes from round to round; and all six live at once. After the first ten rounds there must be no system call for
  * memory at all. Nor when one block at a time has any size up to 4 MiB and is written whole, but for a call or two when
- * it is longer than each before; nor when a vector grows to 700,000 bytes in steps of an eighth. What is kept for that is
- * bounded: when all is freed, no more is held than was ever live at once, and an eighth.
+ * it is longer than each before; nor when a vector grows to 700,000 bytes in steps of an eighth. Twenty vectors at once that
+ * grow to twice their size in turn, to 1,000,000 bytes at most, make one for a hundred steps. What is kept for that is bounded: when all is freed, no more is held than was ever live at once, and an eighth.
  */
 #include "calls.h"
 
@@ -16,7 +16,10 @@ enum {
     BAR_CALLS = 0,
     REACHED_IN_TURN = 0,
     REACHED_TOGETHER = 0,
-    LONGEST_YET = 16
+    LONGEST_YET = 16,
+    VECTORS = 20,
+    STEPS = 30, /* a round */
+    VECTORS_CALLS = (ROUNDS - WARM_UP) * STEPS / 100
 };
 
 static const size_t sizes[SIZES] = {64 << 10, 256 << 10, 1 << 20, 3 << 20, 16 << 20, 64 << 20};
@@ -62,6 +65,29 @@ static void growing(const size_t *order[SIZES]) {
     free(vector);
 }
 
+static void growing_in_turn(const size_t *order[SIZES]) {
+    static struct {
+        char *bytes;
+        size_t size, largest;
+    } vectors[VECTORS], *vector;
+    static unsigned state = 3;
+
+    (void)order;
+    for (int i = 0; i < STEPS; i++) {
+        vector = &vectors[next_random(&state) % VECTORS];
+        if (!vector->bytes || vector->size * 2 > vector->largest) {
+            free(vector->bytes);
+            vector->size = 500;
+            vector->largest = 125000 + next_random(&state) % 875000;
+            vector->bytes = NULL;
+        }
+        vector->bytes = realloc(vector->bytes, vector->size * 2);
+        BAR(vector->bytes != NULL, "no memory for %zu bytes", vector->size * 2);
+        memset(vector->bytes + vector->size, 1, vector->size);
+        vector->size *= 2;
+    }
+}
+
 static void measure(const char *what, void (*round)(const size_t *order[SIZES]), const size_t *first,
                     long bar, long reached) {
     bool mixed = first == NULL;
@@ -104,5 +130,6 @@ int main(void) {
         BAR(held.mapped_bytes <= all_sizes + all_sizes / 8, "%llu KiB are held, %zu were live at most",
             (unsigned long long)held.mapped_bytes >> 10, all_sizes >> 10);
     }
+    measure("vectors in turn", growing_in_turn, NULL, VECTORS_CALLS, VECTORS_CALLS);
     return bars_result();
 }

@@ -617,16 +617,77 @@ static void large_mapping_has_some_areas(void **state) {
 /* Runs that grow stand apart, but only while there are few. */
 static void large_few_that_grow_get_room(void **state) {
     (void)state;
-    unsigned char *first = large_new_to_grow(40 * KIB, false), *second = large_new_to_grow(40 * KIB, false);
+    unsigned char *first = large_new_to_grow(40 * KIB, 0), *second = large_new_to_grow(40 * KIB, 0);
     assert_int_equal((second - first) % (16 * UNIT_SIZE), 0);
     void *live = new_block(2 * MIB);
-    unsigned char *third = large_new_to_grow(40 * KIB, false), *fourth = large_new_to_grow(40 * KIB, false);
+    unsigned char *third = large_new_to_grow(40 * KIB, 0), *fourth = large_new_to_grow(40 * KIB, 0);
     assert_int_not_equal((third - first) % (16 * UNIT_SIZE), 0);
     assert_int_not_equal((fourth - first) % (16 * UNIT_SIZE), 0);
     void *all[] = {first, second, third, fourth, live};
     for (unsigned i = 0; i < ARRAY_LENGTH(all); i++)
         delete_block(all[i]);
     check_cache();
+}
+
+/* A block that grows is copied where a warm one waits that has room for it, up to twice as long; else its pages move. */
+static void large_growing_is_copied_into_what_is_warm(void **state) {
+    (void)state;
+    static const struct {
+        size_t waits, touched, from, size;
+        bool copied;
+    } asked[] = {
+        {512 * KIB, 512 * KIB, 192 * KIB, 256 * KIB, true},
+        {576 * KIB, 576 * KIB, 192 * KIB, 256 * KIB, false}, /* too long */
+        {512 * KIB, 192 * KIB, 192 * KIB, 320 * KIB, false}, /* too cold */
+        {512 * KIB, 512 * KIB, 128 * KIB, 192 * KIB, true},
+        {2 * MIB, 2 * MIB, MIB + MIB / 2, 2 * MIB, true},
+        {4 * MIB, 4 * MIB, 3 * MIB, 4 * MIB, true},
+        {5 * MIB, 5 * MIB, 3 * MIB, 5 * MIB, false}, /* that would take long */
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(asked); i++) {
+        unsigned char *wall[3], *waits = new_block(asked[i].waits), *block = new_block(asked[i].from), *grown;
+        for (size_t j = 0; j < ARRAY_LENGTH(wall); j++)
+            wall[j] = new_block(UNIT_SIZE); /* so that a run cannot grow where it stands */
+        memset(waits, 1, asked[i].touched);
+        delete_block(waits);
+        grown = large_resize(record_of(block), asked[i].size);
+        assert_int_equal(grown == NULL, asked[i].copied);
+        if (asked[i].copied) {
+            grown = large_new_to_grow(asked[i].size, asked[i].from);
+            assert_int_equal(grown == waits, asked[i].from > LARGE_COPY_MOST);
+            delete_block(block);
+        }
+        delete_block(grown);
+        for (size_t j = 0; j < ARRAY_LENGTH(wall); j++)
+            delete_block(wall[j]);
+        large_purge(0, ALWAYS);
+        superslab_purge(0, ALWAYS);
+    }
+}
+
+/* A mapping that shrinks keeps the rest as slack while there is room for that among what waits, and nothing above. */
+static void large_shrinks_into_slack(void **state) {
+    (void)state;
+    unsigned char *block = new_block(10 * MIB);
+    kernel.unmap.count = 0;
+    assert_ptr_equal(large_resize(record_of(block), 6 * MIB), block);
+    assert_int_equal(kernel.unmap.count, 0);
+    assert_int_equal(larges.slack, 4 * MIB);
+    assert_int_equal(record_of(block)->extent, 10 * MIB);
+    assert_ptr_equal(large_resize(record_of(block), 8 * MIB), block);
+    assert_int_equal(larges.slack, 2 * MIB);
+    large_configure(4 * MIB);
+    assert_ptr_equal(large_resize(record_of(block), 5 * MIB), block);
+    assert_int_equal(record_of(block)->extent, 5 * MIB);
+    assert_int_equal(larges.slack, 0);
+    assert_int_equal(large_mapped_bytes(), 5 * MIB);
+    delete_block(block);
+    large_purge(0, ALWAYS);
+    large_configure(CACHE);
+    block = new_block(3 * MIB);
+    assert_ptr_equal(large_resize(record_of(block), 3 * MIB - 512 * KIB), block);
+    assert_int_equal(record_of(block)->extent, 3 * MIB - 512 * KIB); /* so little would not count */
+    delete_block(block);
 }
 
 /* A block that cannot be resized keeps its slack, and that can still be taken. With no record at hand, too. */
@@ -995,6 +1056,7 @@ static void large_resize_moves_where_it_cannot_grow(void **state) {
 
 static void large_resize_that_is_refused_changes_nothing(void **state) {
     (void)state;
+    large_configure(0);
     unsigned char *block = new_block(4 * MIB);
     size_t mapped = large_mapped_bytes(), bytes = record_of(block)->bytes;
     kernel.remap.refuse = ALWAYS;
@@ -1345,6 +1407,7 @@ static void large_slack_outlives_a_shrink_that_is_refused(void **state) {
     delete_block(new_dense_block(16 * MIB));
     void *block = new_block(8 * MIB);
     assert_int_equal(larges.slack, 8 * MIB);
+    large_configure(8 * MIB); /* for what has been slack, not for more */
     kernel.unmap.refuse = ALWAYS;
     assert_ptr_equal(large_resize(record_of(block), 6 * MIB), block);
     kernel.unmap.refuse = 0;
@@ -1470,6 +1533,7 @@ static void large_P2_a_shrunken_block_counts_for_what_is_left(void **state) {
         delete_block(block);
         assert_ptr_equal(new_block(12 * MIB), block);
     }
+    large_configure(6 * MIB);
     assert_ptr_equal(large_resize(record_of(block), 5 * MIB), block);
     assert_true(record_of(block)->due > 0);
     delete_block(block);
@@ -1767,6 +1831,8 @@ int main(void) {
         cmocka_unit_test_setup(large_few_that_grow_get_room, setup),
         cmocka_unit_test_setup(large_what_is_lent_goes_to_the_next, setup),
         cmocka_unit_test_setup(large_stretched_block_gets_the_pages_of_others, setup),
+        cmocka_unit_test_setup(large_growing_is_copied_into_what_is_warm, setup),
+        cmocka_unit_test_setup(large_shrinks_into_slack, setup),
         cmocka_unit_test_setup(large_slack_outlives_a_refusal, setup),
         cmocka_unit_test_setup(large_part_that_is_cut_off_has_a_place_in_the_pagemap, setup),
         cmocka_unit_test_setup(large_slack_makes_way, setup),
