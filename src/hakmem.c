@@ -12,6 +12,7 @@
 #include "seams.c"
 #include "visit.c"
 
+#include "dense.c"
 #include "favour.c"
 #include "metadata.c"
 #include "misuse.c"

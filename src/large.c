@@ -105,6 +105,9 @@ static struct large *large_new_run(size_t size, size_t bytes, enum large_wish wi
     large->home = run.home;
     large->extent = bytes;
     *zeroed = run.zeroed;
+    dense_count(DENSE_RUNS, units);
+    if (run.zeroed && !run.home->huge)
+        dense_watch(DENSE_RUNS, run.start, units);
     if (run.full)
         large_give_tail_home(large, size);
     pagemap_set(run.start + UNIT_SIZE, units - 1, PAGEMAP_RUN_INSIDE, large);

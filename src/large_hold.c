@@ -263,6 +263,7 @@ size_t large_release(struct large *large) {
     if (!large->home)
         return large_unmap(large) ? bytes : 0;
     pagemap_set(large->start, bytes >> UNIT_SHIFT, PAGEMAP_NONE, NULL);
+    dense_count(DENSE_RUNS, -(bytes >> UNIT_SHIFT));
     superslab_give(large->home, large->start, (unsigned)(bytes >> UNIT_SHIFT));
     large_give_record(large);
     return 0;

@@ -16,6 +16,7 @@
 #ifndef HAKMEM_LARGE_PARTS_H
 #define HAKMEM_LARGE_PARTS_H
 
+#include "dense.h"
 #include "favour.h"
 #include "huge.h"
 #include "large.h"

@@ -80,6 +80,7 @@ static void *large_move(struct large *large, size_t bytes, struct large *target)
     size_t units = target->extent >> UNIT_SHIFT;
     if (target->home) {
         pagemap_set(target->start, units, PAGEMAP_NONE, NULL);
+        dense_count(DENSE_RUNS, -units);
         superslab_give_empty(target->home, target->start, (unsigned)units);
     } else {
         large_count_mapped(-target->extent);
@@ -109,6 +110,7 @@ static void *large_resize_run(struct large *large, size_t bytes) {
     if (bytes < before) {
         large_set(large, bytes, bytes);
         pagemap_set(large->start + bytes, units - (bytes >> UNIT_SHIFT), PAGEMAP_NONE, NULL);
+        dense_count(DENSE_RUNS, (bytes >> UNIT_SHIFT) - units);
         superslab_give(large->home, large->start + bytes, (unsigned)(units - (bytes >> UNIT_SHIFT)));
         return large->start;
     }
@@ -120,6 +122,7 @@ static void *large_resize_run(struct large *large, size_t bytes) {
         return moved;
     unsigned more = (unsigned)((bytes - before) >> UNIT_SHIFT);
     if (bytes <= LARGE_RUN_MOST && superslab_extend(large->home, large->start, (unsigned)units, more)) {
+        dense_count(DENSE_RUNS, more);
         pagemap_set(large->start + before, more, PAGEMAP_RUN_INSIDE, large);
         return large_set(large, bytes, bytes);
     }

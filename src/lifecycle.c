@@ -1,5 +1,6 @@
 #include "lifecycle.h"
 
+#include "dense.h"
 #include "huge.h"
 #include "large.h"
 #include "limit.h"
@@ -96,7 +97,7 @@ static void lifecycle_tell_rooms(size_t keep_free_default) {
     superslab_configure(options.huge_pages, options.decommit != DECOMMIT_OFF,
                         options.decommit == DECOMMIT_FREE);
     if (!options.purge_thread)
-        superslab_refuse_samples();
+        dense_refuse_samples();
 }
 
 /* What dlsym allocated while it looked for the next allocator came from a heap of this thread: it goes. */

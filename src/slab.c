@@ -1,14 +1,9 @@
 #include "slab_window.h"
 
+#include "dense.h"
 #include "lock.h"
 #include "metadata.h"
 #include "os.h"
-#include "pages.h"
-
-enum {
-    WATCH_EVERY = 8,   /* slabs that are full: one of them is looked at */
-    WATCHED = 48 * KIB /* bytes of it */
-};
 
 /* Unused records, by how many lines of 64 bytes they have. */
 enum { RECORD_LINES = (int)(sizeof(struct slab) + 2 * 64 * sizeof(uint64_t)) / CACHE_LINE + 1 };
@@ -17,8 +12,6 @@ static struct {
     struct lock lock;
     uint8_t wide; /* relaxed: every thread that asks finds the same */
     struct slab *unused[RECORD_LINES];
-    const void *watched; /* relaxed, as the next one: they decide about speed only */
-    uint32_t filled;
 } slabs = {.lock = LOCK_INITIAL(6)};
 
 bool slab_is_wide(void) {
@@ -91,47 +84,32 @@ struct slab *slab_new(unsigned class, unsigned units, struct inbox *owner, uint3
     return slab;
 }
 
-/* True when every page has held a part of a block that a program may be expected to touch: of larger blocks perhaps the first
- * bytes only. */
-static bool slab_is_dense(const struct slab *slab) {
-    return slab_fresh(slab) == 0 && sizeclass_table[slab->class].size <= 12 * KIB;
+/* All of its blocks were handed out: what of their pages a program may be expected to touch has been. */
+static bool slab_is_full(const struct slab *slab) {
+    return slab_fresh(slab) == 0;
 }
 
-/* False: blocks have pages between their ends. Whether those are touched is still to be seen. */
-static bool slab_is_surely_dense(const struct slab *slab) {
-    return sizeclass_table[slab->class].size <= SLAB_SURE_LARGEST;
+/* Longer blocks have pages between their ends. Whether those are touched is still to be seen. */
+static enum dense_kind slab_dense_kind(const struct slab *slab) {
+    size_t size = sizeclass_table[slab->class].size;
+    return size <= SLAB_SURE_LARGEST ? DENSE_SURELY : size <= SLAB_SHORT_LARGEST ? DENSE_SHORT : DENSE_LONG;
 }
 
-/* Looks at one of eight of those slabs that began without memory: whether all of its pages came. It is looked at when the next one
- * of eight is full: its blocks were handed out long before. */
-static void slab_watch(const struct slab *slab) {
-    if (__atomic_fetch_add(&slabs.filled, 1, __ATOMIC_RELAXED) % WATCH_EVERY != 0)
-        return;
-    if (os_is_filtered()) {
-        superslab_learn(true); /* as far as can be known: a filter may kill for the call that asks */
-        return;
-    }
-    const void *before = __atomic_exchange_n(&slabs.watched, slab->start, __ATOMIC_RELAXED);
-    enum pages_density density;
-    if (before)
-        superslab_learn(pages_resident(before, WATCHED, &density) >= WATCHED / 8 * 7);
-}
-
-/* All of its blocks were handed out. */
-static NOINLINE void slab_note_dense(const struct slab *slab) {
-    bool surely = slab_is_surely_dense(slab);
-    superslab_add_dense(slab->units, surely);
-    if (!surely && slab->untouched && !slab->home->huge && superslab_wants_samples())
-        slab_watch(slab);
+static NOINLINE void slab_note_full(const struct slab *slab) {
+    enum dense_kind kind = slab_dense_kind(slab);
+    dense_count(kind, slab->units);
+    if (kind != DENSE_SURELY && slab->untouched && !slab->home->huge)
+        dense_watch(kind, slab->start, 1);
 }
 
 void slab_delete(struct slab *slab) {
     ASSERT(P1, slab_is_empty(slab));
-    bool dense = slab_is_dense(slab);
-    if (dense)
-        superslab_add_dense(-(size_t)slab->units, slab_is_surely_dense(slab));
+    enum dense_kind kind = slab_dense_kind(slab);
+    bool full = slab_is_full(slab);
+    if (full)
+        dense_count(kind, -(size_t)slab->units);
     pagemap_set(slab->start, slab->units, PAGEMAP_NONE, NULL);
-    (dense ? superslab_give_full : superslab_give)(slab->home, slab->start, slab->units);
+    (full && kind != DENSE_LONG ? superslab_give_full : superslab_give)(slab->home, slab->start, slab->units);
     slab_give_record(slab);
 }
 
@@ -190,8 +168,8 @@ unsigned slab_pop(struct slab *slab, void **end, unsigned count, bool fresh) {
         slab_carve_to(slab, slab->carved + more);
         slab_lay_down(block, size, end - have, more);
         have += more;
-        if (more > 0 && slab_is_dense(slab))
-            slab_note_dense(slab);
+        if (more > 0 && slab_is_full(slab))
+            slab_note_full(slab);
     }
     return have;
 }

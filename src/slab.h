@@ -69,8 +69,8 @@ static inline uint64_t *slab_remote_word(struct slab *slab, unsigned class, unsi
 }
 
 /* Bytes of a block up to which a slab that was handed out whole is surely touched in every page, of 4 KiB: each block has its first
- * bytes on one and its last ones on the next. */
-enum { SLAB_SURE_LARGEST = 8 << 10 };
+ * bytes on one and its last ones on the next. And up to which all but a page in three or four are. */
+enum { SLAB_SURE_LARGEST = 8 << 10, SLAB_SHORT_LARGEST = 12 << 10 };
 
 /* With its heap; with a visitor, who gives pages of it home; as good as back (see remote_return). */
 enum slab_lent { SLAB_HELD, SLAB_LENT, SLAB_RETURNED };

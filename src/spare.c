@@ -1,5 +1,7 @@
 #include "spare.h"
 
+#include "dense.h"
+
 enum { BINS = SPARE_WORDS * 64 };
 
 static struct {
@@ -41,8 +43,11 @@ static void spare_count(const struct large *large, bool waits) {
     __atomic_store_n(total, *total + (waits ? large->extent : -large->extent), __ATOMIC_RELAXED);
     if (spares.mappings + spares.runs < spares.rested)
         spares.rested = spares.mappings + spares.runs;
-    if (large->home)
-        superslab_count_waiting(waits ? large->extent >> UNIT_SHIFT : -(large->extent >> UNIT_SHIFT));
+    size_t units = large->extent >> UNIT_SHIFT;
+    if (large->home) {
+        superslab_count_waiting(waits ? units : -units);
+        dense_count(DENSE_RUNS, waits ? -units : units);
+    }
 }
 
 void spare_put(struct large *large) {

@@ -1,5 +1,6 @@
 #include "superslab.h"
 
+#include "dense.h"
 #include "lock.h"
 #include "metadata.h"
 #include "os.h"
@@ -22,7 +23,6 @@ _Static_assert(TABLE_SIZE / 64 / 64 <= 64, "one word sums up the middle");
 #define APART 0x0001000100010001ULL
 
 /* Whether blocks of more than two pages are written whole. */
-enum superslab_learned { LEARNED_NOTHING, LEARNED_WHOLE, LEARNED_PARTLY };
 
 static struct {
     struct lock lock;
@@ -32,12 +32,8 @@ static struct {
     uint32_t purge_from; /* no superslab from here on has dirty units */
     struct superslab *vacant;
     size_t dirty_units, mapped_units, free_units, waiting_units;
-    size_t used_peak;   /* the most units that were ever in use at once */
-    uint32_t look;      /* how many have ended */
-    size_t dense_units; /* atomic, relaxed, as the next two: they decide about speed and memory only */
-    size_t likely_units;
-    enum superslab_learned learned;
-    bool no_samples; /* told once, before there are threads */
+    size_t used_peak; /* the most units that were ever in use at once */
+    uint32_t look;    /* how many have ended */
 } superslabs = {.lock = LOCK_INITIAL(5), .decommit = true};
 
 /* Apart, because they start as zeros: they take no room in the file and no page until they are used. */
@@ -174,46 +170,22 @@ static bool superslab_enter(unsigned char *start, unsigned units, bool huge) {
     return true;
 }
 
-void superslab_add_dense(size_t units, bool surely) {
-    __atomic_fetch_add(surely ? &superslabs.dense_units : &superslabs.likely_units, units, __ATOMIC_RELAXED);
-}
-
-bool superslab_wants_samples(void) {
-    return !superslabs.no_samples;
-}
-
-void superslab_refuse_samples(void) {
-    superslabs.no_samples = true;
-    superslab_learn(true);
-}
-
-void superslab_learn(bool whole) {
-    __atomic_store_n(&superslabs.learned, whole ? LEARNED_WHOLE : LEARNED_PARTLY, __ATOMIC_RELAXED);
-}
-
-static enum superslab_learned superslab_has_learned(void) {
-    return __atomic_load_n(&superslabs.learned, __ATOMIC_RELAXED);
-}
-
 /* Huge pages pay where three quarters of what is mapped are in use and most of that has been touched: then a page that is
  * faulted whole is also used whole. docs/experiments/huge-pages.md */
-static bool superslab_is_large_and_dense(bool likely) {
+static bool superslab_is_large_and_dense(size_t whole) {
     size_t idle = superslabs.free_units + __atomic_load_n(&superslabs.waiting_units, __ATOMIC_RELAXED);
     size_t used = superslabs.mapped_units > idle ? superslabs.mapped_units - idle : 0;
-    size_t dense = __atomic_load_n(&superslabs.dense_units, __ATOMIC_RELAXED);
-    dense += likely ? __atomic_load_n(&superslabs.likely_units, __ATOMIC_RELAXED) : 0;
     return superslabs.huge_pages && used * UNIT_SIZE >= HUGE_FROM &&
-           used >= superslabs.mapped_units / 4 * 3 && dense >= used / 2;
+           used >= superslabs.mapped_units / 4 * 3 && whole >= used / 2;
 }
 
 static bool superslab_wants_huge(void) {
-    return superslab_is_large_and_dense(superslab_has_learned() == LEARNED_WHOLE) && limit_may_split();
+    return superslab_is_large_and_dense(dense_units(false)) && limit_may_split();
 }
 
 /* Only small pages tell how blocks are written. */
 static bool superslab_wants_to_learn(void) {
-    return superslab_has_learned() == LEARNED_NOTHING && superslab_is_large_and_dense(true) &&
-           !superslab_wants_huge();
+    return superslab_is_large_and_dense(dense_units(true)) && !superslab_wants_huge();
 }
 
 /* Before the first one. */
@@ -509,7 +481,7 @@ size_t superslab_below_peak_bytes(void) {
     size_t peak = __atomic_load_n(&superslabs.used_peak, __ATOMIC_RELAXED);
     peak += peak / 16;
     size_t below = peak > used ? (peak - used) * UNIT_SIZE : 0; /* a guess is enough */
-    return superslab_has_learned() == LEARNED_PARTLY ? below / 16 * KEPT_SIXTEENTHS : below;
+    return dense_known(DENSE_SHORT) == DENSE_NO ? below / 16 * KEPT_SIXTEENTHS : below;
 }
 
 size_t superslab_dirty_bytes(void) {

@@ -66,12 +66,6 @@ void superslab_give_empty(struct superslab *home, void *start, unsigned units);
 /* Makes a run of `units` longer by `more` where it stands; false when a neighbour is in use. */
 bool superslab_extend(struct superslab *home, void *start, unsigned units, unsigned more);
 
-/* More (or fewer) units in use that are touched in every page: surely, or if the program writes its longer blocks whole. And
- * whether it does, as last seen in a sample, if samples are wanted at all. Told by slab, from any thread. */
-void superslab_add_dense(size_t units, bool surely);
-bool superslab_wants_samples(void);
-void superslab_learn(bool whole);
-
 /* Decommits dirty units, from the youngest superslab down, until at most `keep` bytes are dirty or `calls`
  * pieces of advice were given. Returns the bytes that went home. */
 size_t superslab_purge(size_t keep, unsigned calls);
@@ -105,9 +99,6 @@ size_t superslab_free_bytes(void); /* with what waits */
 
 /* What this room may do, told by lifecycle once: huge pages for large dense heaps; how to decommit. */
 void superslab_configure(bool huge_pages, bool decommit, bool decommit_lazily);
-
-/* Whoever allows no calls but those that memory takes gets no samples: longer blocks count as written whole. */
-void superslab_refuse_samples(void);
 
 /* Holds and releases the room's lock around fork. */
 void superslab_lock(bool take);

@@ -2,8 +2,9 @@
  * huge_pages: is memory that is written whole faulted by the huge page, and memory that is not, left in small ones?
  *
  * Page faults: blocks of 16 MiB that are all written, kept; a vector that doubles to 256 MiB and is written as it grows; 64 MiB of blocks
- * of 11,500 bytes that are all written. Resident memory over what was touched: as many blocks of 16 MiB of which one byte in each
- * 64 KiB is written; 64 MiB of blocks of 11,500 bytes of which only the ends are. Each in a process of its own.
+ * of 11,500, of 30,000 and of 250,000 bytes that are all written. Resident memory over what was touched: as many blocks of 16 MiB of
+ * which one byte in each 64 KiB is written; 64 MiB of blocks of those sizes of which the ends and one byte in each 16 KiB are.
+ * Each in a process of its own.
  *
  * SKIP where the kernel makes no huge pages on request, or makes them unasked.
  */
@@ -14,14 +15,14 @@ enum { MEBI = 1 << 20, PAGE = 4096, BLOCK = 16 * MEBI, BLOCKS = 16, STRIDE = 64 
 enum {
     BAR_WHOLE = SMALL + SMALL / 4 + BLOCKS * BLOCK / (2 * MEBI),
     BAR_VECTOR = SMALL / 2,
-    BAR_MEDIUM = 32 * MEBI / PAGE
+    BAR_MEDIUM = 32 * MEBI / PAGE /* half of them */
 };
 /* Percent: resident of what was touched. */
 enum { BAR_SPARSE = 110 };
-enum { MEDIUM = 11500, MEDIUMS = 64 * MEBI / MEDIUM };
+enum { MEDIUMS = 64 * MEBI, APART = 16 << 10, TOUCHED_MOST = 3 * MEDIUMS / 11500 };
 
 static unsigned char *blocks[BLOCKS];
-static uintptr_t touched_pages[2 * MEDIUMS];
+static uintptr_t touched_pages[TOUCHED_MOST];
 
 static void whole(void) {
     long before = page_faults();
@@ -74,46 +75,55 @@ static int compare_pages(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
-static void only_the_ends(void) {
+/* The first byte, one in each 16 KiB and the last. */
+static void here_and_there(size_t size) {
     memset(touched_pages, 1, sizeof touched_pages);
+    size_t blocks_count = MEDIUMS / size, bytes = 0;
     long before = rss_kib(), touched = 0;
 
-    for (int i = 0; i < MEDIUMS; i++) {
-        unsigned char *block = malloc(MEDIUM);
+    for (size_t i = 0; i < blocks_count; i++) {
+        unsigned char *block = malloc(size);
         CHECK(block != NULL);
-        block[0] = block[MEDIUM - 1] = 1;
-        touched_pages[2 * i] = (uintptr_t)block / PAGE;
-        touched_pages[2 * i + 1] = (uintptr_t)(block + MEDIUM - 1) / PAGE;
+        for (size_t at = 0; at < size + APART - 1; at += APART) {
+            unsigned char *byte = block + (at < size ? at : size - 1);
+            *byte = 1;
+            CHECK(bytes < TOUCHED_MOST);
+            touched_pages[bytes++] = (uintptr_t)byte / PAGE;
+        }
     }
     long grown = rss_kib() - before;
-    qsort(touched_pages, 2 * MEDIUMS, sizeof touched_pages[0], compare_pages);
-    for (int i = 0; i < 2 * MEDIUMS; i++)
+    qsort(touched_pages, bytes, sizeof touched_pages[0], compare_pages);
+    for (size_t i = 0; i < bytes; i++)
         touched += i == 0 || touched_pages[i] != touched_pages[i - 1];
     long percent = grown * 100 / (touched * (PAGE / 1024));
-    printf("%d blocks of %d bytes, their ends: %ld %% of the touched pages are resident\n", MEDIUMS, MEDIUM,
-           percent);
-    bar_at_most("blocks whose ends are written", percent, BAR_SPARSE, BAR_SPARSE);
+    printf("%zu blocks of %zu bytes, here and there: %ld %% of the touched pages are resident\n",
+           blocks_count, size, percent);
+    bar_at_most("blocks written here and there", percent, BAR_SPARSE, BAR_SPARSE);
 }
 
-static void medium_whole(void) {
+static void medium_whole(size_t size) {
     long before = page_faults();
 
-    for (int i = 0; i < MEDIUMS; i++) {
-        void *block = malloc(MEDIUM);
+    for (size_t i = 0; i < MEDIUMS / size; i++) {
+        void *block = malloc(size);
         CHECK(block != NULL);
-        memset(block, 1, MEDIUM);
+        memset(block, 1, size);
     }
     long count = page_faults() - before;
-    printf("%d blocks of %d bytes, written whole: %ld page faults, in small pages %d\n", MEDIUMS, MEDIUM,
-           count, 64 * MEBI / PAGE);
+    printf("%zu blocks of %zu bytes, written whole: %ld page faults, in small pages %d\n", MEDIUMS / size,
+           size, count, MEDIUMS / PAGE);
     bar_at_most("medium blocks written whole", count, BAR_MEDIUM, BAR_MEDIUM);
 }
 
 static int measure(int which) {
-    static void (*const measures[])(void) = {whole, vector, sparse, only_the_ends, medium_whole};
+    static void (*const measures[])(void) = {whole, vector, sparse};
+    static const size_t sizes[] = {11500, 30000, 250000};
 
     setvbuf(stdout, NULL, _IOLBF, 4096);
-    measures[which]();
+    if (which < 3)
+        measures[which]();
+    else
+        (which % 2 ? here_and_there : medium_whole)(sizes[(which - 3) / 2]);
     return bars_result();
 }
 
@@ -124,5 +134,5 @@ static void require_huge_pages(void) {
 
 int main(void) {
     require_huge_pages();
-    return bars_each_apart(measure, 5);
+    return bars_each_apart(measure, 9);
 }

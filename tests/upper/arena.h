@@ -19,7 +19,6 @@ static struct {
     unsigned char taken[ARENA_UNITS];
     unsigned in_use, refuse;
     bool touched; /* runs do not read as zero */
-    bool no_samples;
     struct superslab home;
 } arena;
 
@@ -45,21 +44,6 @@ static void arena_mark(unsigned from, unsigned units, bool taken) {
         assert_int_equal(pagemap_tag(arena.start + (size_t)unit * UNIT_SIZE), PAGEMAP_NONE);
     }
     arena.in_use += taken ? units : -units;
-}
-
-static size_t arena_dense, arena_likely_dense;
-static int arena_learned; /* 1: blocks are written whole, -1: they are not */
-
-void superslab_add_dense(size_t units, bool surely) {
-    *(surely ? &arena_dense : &arena_likely_dense) += units;
-}
-
-bool superslab_wants_samples(void) {
-    return !arena.no_samples;
-}
-
-void superslab_learn(bool whole) {
-    arena_learned = whole ? 1 : -1;
 }
 
 struct superslab_run superslab_take(unsigned units) {

@@ -194,7 +194,7 @@ void superslab_configure(bool huge_pages, bool decommit, bool decommit_lazily) {
     assert_true(huge_pages && decommit && !decommit_lazily);
 }
 
-void superslab_refuse_samples(void) {
+void dense_refuse_samples(void) {
     fail_msg("a thread is wanted, so calls are not forbidden");
 }
 

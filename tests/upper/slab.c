@@ -172,66 +172,65 @@ static void slab_is_dense_once_all_of_it_was_handed_out(void **state) {
     static void *blocks[4096];
     for (unsigned class = 0; class < SIZECLASS_COUNT; class += 7) {
         struct slab *slab = new_slab(class);
-        assert_int_equal(arena_dense, 0);
+        assert_int_equal(dense_units(true), 0);
         unsigned all = pop_ascending(slab, blocks, (unsigned)slab->blocks - 1, true);
-        assert_int_equal(arena_dense, 0);
+        assert_int_equal(dense_units(true), 0);
         all += pop_ascending(slab, blocks + all, 2, true);
         assert_int_equal(all, slab->blocks);
         size_t size = sizeclass_table[class].size;
-        assert_int_equal(arena_dense, size <= 8 * KIB ? sizeclass_table[class].units : 0);
-        assert_int_equal(arena_likely_dense,
-                         size > 8 * KIB && size <= 12 * KIB ? sizeclass_table[class].units : 0);
+        assert_int_equal(dense_units(true), sizeclass_table[class].units);
+        assert_int_equal(dense_units(false), size <= 8 * KIB ? sizeclass_table[class].units : 0);
         for (unsigned i = 0; i < all; i++)
             assert_int_equal(slab_push(slab, blocks[i]), SLAB_OK);
         finish(slab);
-        assert_int_equal(arena_dense + arena_likely_dense, 0);
+        assert_int_equal(dense_units(true), 0);
     }
 }
 
-/* All blocks of some slabs of 12 KiB, of each its first and last byte or all. */
-static int learned_of(bool whole) {
-    enum { SLABS = 17 }; /* two of them are looked at, the second time for the first one */
+/* All blocks of some slabs, of each its first and last byte or all. */
+static enum dense_known learned_of(size_t size, bool whole) {
+    enum { SLABS = 2 * DENSE_WATCHES + 1 }; /* two of them are looked at, the second time for the first one */
     struct slab *some[SLABS];
     static void *blocks[4096];
     const size_t bytes = (size_t)ARENA_UNITS * UNIT_SIZE;
-    unsigned class = sizeclass_of(12 * KIB);
-    assert_int_equal(sizeclass_table[class].size, 12 * KIB);
+    unsigned class = sizeclass_of(size);
+    assert_int_equal(sizeclass_table[class].size, size);
     assert_int_equal(mprotect(arena.start, bytes, PROT_READ | PROT_WRITE), 0);
     assert_int_equal(madvise(arena.start, bytes, MADV_DONTNEED), 0);
-    arena_learned = 0;
-    for (unsigned i = 0; i < SLABS; i++) {
-        some[i] = new_slab(class);
-        unsigned count = pop_ascending(some[i], blocks, 4096, true);
-        for (unsigned b = 0; b < count; b++) {
-            unsigned char *block = blocks[b];
-            block[0] = block[12 * KIB - 1] = 1;
-            if (whole)
-                memset(block, 1, 12 * KIB);
+    for (unsigned round = 0; round < 5; round++) {
+        for (unsigned i = 0; i < SLABS; i++) {
+            some[i] = new_slab(class);
+            unsigned count = pop_ascending(some[i], blocks, 4096, true);
+            for (unsigned b = 0; b < count; b++) {
+                unsigned char *block = blocks[b];
+                block[0] = block[size - 1] = 1;
+                if (whole)
+                    memset(block, 1, size);
+            }
+            for (unsigned b = 0; b < count; b++)
+                assert_int_equal(slab_push(some[i], blocks[b]), SLAB_OK);
         }
-        for (unsigned b = 0; b < count; b++)
-            assert_int_equal(slab_push(some[i], blocks[b]), SLAB_OK);
+        for (unsigned i = 0; i < SLABS; i++)
+            finish(some[i]);
     }
-    for (unsigned i = 0; i < SLABS; i++)
-        finish(some[i]);
     assert_int_equal(mprotect(arena.start, bytes, PROT_NONE), 0);
-    return arena_learned;
+    return dense_known(size <= 12 * KIB ? DENSE_SHORT : DENSE_LONG);
 }
 
 /* Where nothing was in memory, and a page comes for itself. */
 static void slab_learns_whether_blocks_are_written_whole(void **state) {
     (void)state;
-    assert_int_equal(learned_of(true), 1);
-    assert_int_equal(learned_of(false), os_is_filtered() ? 1 : -1);
-    arena.no_samples = true;
-    assert_int_equal(learned_of(false), 0);
-    arena.no_samples = false;
+    assert_int_equal(learned_of(12 * KIB, true), DENSE_YES);
+    assert_int_equal(dense_known(DENSE_LONG), DENSE_UNKNOWN);
+    assert_int_equal(learned_of(32 * KIB, true), DENSE_YES);
+    assert_int_equal(learned_of(12 * KIB, false), os_is_filtered() ? DENSE_YES : DENSE_NO);
+    assert_int_equal(learned_of(12 * KIB, true), DENSE_YES);
     arena.touched = true;
-    assert_int_equal(learned_of(true), 0);
+    assert_int_equal(learned_of(12 * KIB, false), DENSE_YES);
     arena.touched = false;
     arena.home.huge = true;
-    assert_int_equal(learned_of(true), 0);
+    assert_int_equal(learned_of(12 * KIB, false), DENSE_YES);
     arena.home.huge = false;
-    assert_int_equal(learned_of(true), 1);
 }
 
 /* Against a map of bytes: all whole pages of free blocks, once each, in the order of their addresses, and no others. */
@@ -591,8 +590,8 @@ int main(void) {
         cmocka_unit_test_setup(slab_P3_a_second_free_changes_nothing, kernel_reset),
         cmocka_unit_test_setup(slab_P4_only_starts_of_blocks_change_a_bit, kernel_reset),
         cmocka_unit_test_setup(slab_carves_only_when_asked, kernel_reset),
-        cmocka_unit_test_setup(slab_learns_whether_blocks_are_written_whole, kernel_reset),
         cmocka_unit_test_setup(slab_is_dense_once_all_of_it_was_handed_out, kernel_reset),
+        cmocka_unit_test_setup(slab_learns_whether_blocks_are_written_whole, kernel_reset),
         cmocka_unit_test_setup(slab_finds_all_free_pages, kernel_reset),
         cmocka_unit_test_setup(slab_tags_follow_the_owner, kernel_reset),
         cmocka_unit_test_setup(slab_records_are_used_again, kernel_reset),

@@ -286,9 +286,29 @@ static size_t grow_once(void) {
     size_t mapped = superslabs.mapped_units;
     while (superslabs.mapped_units == mapped) {
         assert_true(run_take(16));
-        superslab_add_dense(16, false);
+        dense_count(DENSE_SHORT, 16);
     }
     return (superslabs.mapped_units - mapped) * UNIT_SIZE / MIB;
+}
+
+static struct {
+    enum dense_known known;
+    size_t units;
+} dense_fake;
+
+void dense_count(enum dense_kind kind, size_t units) {
+    assert_int_equal(kind, DENSE_SHORT);
+    dense_fake.units += units;
+}
+
+enum dense_known dense_known(enum dense_kind kind) {
+    assert_int_equal(kind, DENSE_SHORT);
+    return dense_fake.known;
+}
+
+size_t dense_units(bool hoped) {
+    return dense_fake.known == DENSE_YES || (hoped && dense_fake.known == DENSE_UNKNOWN) ? dense_fake.units
+                                                                                         : 0;
 }
 
 /* Whether units of longer blocks are touched in every page is to be seen in small pages first: in few, until it is known. */
@@ -300,22 +320,19 @@ static void superslab_learns_whether_units_are_dense(void **state) {
         grow_once();
     assert_int_equal(grow_once(), 4); /* half as much again would be three times that */
     assert_false(runs[run_count - 1].home->huge);
-    superslab_learn(false);
+    dense_fake.known = DENSE_NO;
     assert_true(grow_once() >= 12);
     assert_false(runs[run_count - 1].home->huge);
-    superslab_learn(true);
+    dense_fake.known = DENSE_YES;
     assert_true(grow_once() >= 16);
     assert_true(runs[run_count - 1].home->huge);
-    superslab_add_dense(16 * -(size_t)run_count, false);
+    dense_count(DENSE_SHORT, 16 * -(size_t)run_count);
     run_give_all();
     size_t below = superslab_below_peak_bytes();
-    superslab_learn(false); /* what stays dirty may be more than the next ones touch */
+    dense_fake.known = DENSE_NO; /* what stays dirty may be more than the next ones touch */
     assert_in_range(superslab_below_peak_bytes(), below / 16 * 11, below / 16 * 11 + 11);
-    superslab_refuse_samples();
+    dense_fake.known = DENSE_UNKNOWN;
     assert_int_equal(superslab_below_peak_bytes(), below);
-    assert_false(superslab_wants_samples());
-    superslabs.no_samples = false;
-    superslabs.learned = LEARNED_NOTHING;
     superslab_configure(false, true, false);
     check_room();
 }

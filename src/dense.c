@@ -1,0 +1,79 @@
+#include "dense.h"
+
+#include "os.h"
+#include "pages.h"
+
+enum {
+    WHOLE = 256,
+    DENSE = WHOLE / 4 * 3,
+    AVERAGED = 4 /* looks */
+};
+
+static struct {
+    bool refused; /* told once, before there are threads */
+    struct {
+        size_t units;
+        uint32_t began;
+        uint32_t
+            share; /* of what was looked at, the part that was in memory, in WHOLE and one; 0: nothing was */
+        uintptr_t watched; /* the start of what is to be looked at, and in its lowest bits how many units */
+    } kinds[DENSE_KINDS];
+} dense = {.kinds = {[DENSE_SURELY] = {.share = WHOLE + 1}}};
+
+void dense_count(enum dense_kind kind, size_t units) {
+    __atomic_fetch_add(&dense.kinds[kind].units, units, __ATOMIC_RELAXED);
+}
+
+static void dense_learn(enum dense_kind kind, uint32_t share) {
+    __atomic_store_n(&dense.kinds[kind].share, share + 1, __ATOMIC_RELAXED);
+}
+
+static uint32_t dense_look(uintptr_t watched) {
+    enum pages_density density;
+    size_t bytes = watched % UNIT_SIZE * UNIT_SIZE;
+    return (uint32_t)(pages_resident((const void *)align_down(watched, UNIT_SIZE), bytes, &density) /
+                      (bytes / WHOLE));
+}
+
+/* As far as can be known. */
+static void dense_guess(void) {
+    dense_learn(DENSE_SHORT, WHOLE);
+    dense_learn(DENSE_LONG, 0);
+    dense_learn(DENSE_RUNS, 0);
+}
+
+void dense_watch(enum dense_kind kind, void *start, size_t units) {
+    if (dense.refused ||
+        __atomic_fetch_add(&dense.kinds[kind].began, 1, __ATOMIC_RELAXED) % DENSE_WATCHES != 0)
+        return;
+    if (os_is_filtered()) { /* a filter may kill for the call that asks */
+        dense_guess();
+        return;
+    }
+    uintptr_t before =
+        __atomic_exchange_n(&dense.kinds[kind].watched, (uintptr_t)start + units, __ATOMIC_RELAXED);
+    if (before == 0)
+        return;
+    uint32_t share = __atomic_load_n(&dense.kinds[kind].share, __ATOMIC_RELAXED), now = dense_look(before);
+    dense_learn(kind, share ? ((share - 1) * (AVERAGED - 1) + now) / AVERAGED : now);
+}
+
+enum dense_known dense_known(enum dense_kind kind) {
+    uint32_t share = __atomic_load_n(&dense.kinds[kind].share, __ATOMIC_RELAXED);
+    return share == 0 ? DENSE_UNKNOWN : share > DENSE ? DENSE_YES : DENSE_NO;
+}
+
+size_t dense_units(bool hoped) {
+    size_t units = 0;
+    for (enum dense_kind kind = DENSE_SURELY; kind < DENSE_KINDS; kind++) {
+        enum dense_known known = dense_known(kind);
+        if (known == DENSE_YES || (hoped && known == DENSE_UNKNOWN))
+            units += __atomic_load_n(&dense.kinds[kind].units, __ATOMIC_RELAXED);
+    }
+    return units;
+}
+
+void dense_refuse_samples(void) {
+    dense.refused = true;
+    dense_guess();
+}

@@ -1,0 +1,41 @@
+/* dense: how much of what is in use is touched in every page, as far as that is known.
+ *
+ * Owns what superslab decides about huge pages with. Small blocks have all of their pages touched once they were handed out. Of
+ * longer ones a program may write the first bytes only, so a sample tells, kind by kind: of every eighth that began without memory, in
+ * small pages, what is there is counted when the next but seven is made. docs/experiments/huge-pages.md
+ *
+ *     kind           what it is                                             is dense
+ *     DENSE_SURELY   slabs of blocks up to 8 KiB, all handed out            always
+ *     DENSE_SHORT    the same, up to 12 KiB                                 as sampled; without samples, too
+ *     DENSE_LONG     the same, longer                                       as sampled
+ *     DENSE_RUNS     runs of units that are large blocks                    as sampled
+ *
+ * P1  a kind is known to be dense only if three quarters of what was looked at of it last, on average, were in memory
+ *
+ * Called by slab, spare, large and superslab, by any thread: all that is known is a hint, in relaxed atomics that pair with nothing.
+ * Every call takes bounded time: a look at one run at most.
+ */
+#ifndef HAKMEM_DENSE_H
+#define HAKMEM_DENSE_H
+
+#include "sizeclass.h"
+
+enum dense_kind { DENSE_SURELY, DENSE_SHORT, DENSE_LONG, DENSE_RUNS, DENSE_KINDS };
+enum dense_known { DENSE_UNKNOWN, DENSE_NO, DENSE_YES };
+enum { DENSE_WATCHES = 8 };
+
+/* More (or, negated, fewer) units of a kind are in use. */
+void dense_count(enum dense_kind kind, size_t units);
+
+/* One of a kind begins here, a multiple of the unit, in small pages and without memory. */
+void dense_watch(enum dense_kind kind, void *start, size_t units);
+
+enum dense_known dense_known(enum dense_kind kind);
+
+/* Units in use that are dense; with those of kinds of which nothing is known yet if `hoped`. */
+size_t dense_units(bool hoped);
+
+/* Whoever allows no calls but those that memory takes gets no samples. Told by lifecycle once. */
+void dense_refuse_samples(void);
+
+#endif
