@@ -17,7 +17,7 @@ enum { ARENA_UNITS = 256 };
 static struct {
     unsigned char *start;
     unsigned char taken[ARENA_UNITS];
-    unsigned in_use, refuse;
+    unsigned in_use, refuse, full;
     bool touched; /* runs do not read as zero */
     struct superslab home;
 } arena;
@@ -67,6 +67,7 @@ void superslab_give(struct superslab *home, void *start, unsigned units) {
 
 void superslab_give_full(struct superslab *home, void *start, unsigned units) {
     superslab_give(home, start, units);
+    arena.full += units;
 }
 
 #endif

@@ -60,8 +60,37 @@ static void *new_dense_block(size_t size) {
     return block;
 }
 
+/* The room dense, which is told of all runs that live. */
+static struct {
+    size_t runs;
+    unsigned watched;
+} dense_fake;
+
+void dense_count(enum dense_kind kind, size_t units) {
+    assert_int_equal(kind, DENSE_RUNS);
+    dense_fake.runs += units;
+}
+
+void dense_watch(enum dense_kind kind, void *start, size_t units) {
+    assert_int_equal(kind, DENSE_RUNS);
+    assert_in_range(units, 1, SUPERSLAB_RUN_LARGEST);
+    assert_int_equal((uintptr_t)start % UNIT_SIZE, 0);
+    dense_fake.watched++;
+}
+
+enum dense_known dense_known(enum dense_kind kind) {
+    (void)kind;
+    return DENSE_NO;
+}
+
+size_t dense_units(bool hoped) {
+    (void)hoped;
+    return 0;
+}
+
 /* Units in use or dirty, and mappings: neither more nor less counts as held. */
 static void check_held(void) {
+    assert_int_equal(dense_fake.runs * UNIT_SIZE, superslab_mapped_bytes() - superslab_free_bytes());
     size_t units =
         superslab_mapped_bytes() - superslab_free_bytes() + spare_run_bytes() + superslab_dirty_bytes();
     assert_int_equal(limit.held, units + large_mapped_bytes());
@@ -629,6 +658,31 @@ static void large_few_that_grow_get_room(void **state) {
     check_cache();
 }
 
+/* Of runs only those tell how they are written that begin without memory, in small pages. */
+static void large_new_runs_are_watched(void **state) {
+    (void)state;
+    superslab_purge(0, ALWAYS);
+    dense_fake.watched = 0;
+    unsigned char *block = new_block(MIB);
+    assert_int_equal(dense_fake.watched, 1);
+    struct superslab *home = record_of(block)->home;
+    delete_block(block);
+    assert_ptr_equal(new_block(MIB), block); /* it waited */
+    assert_int_equal(dense_fake.watched, 1);
+    delete_block(block);
+    large_purge(0, ALWAYS);
+    assert_ptr_equal(new_block(MIB), block); /* dirty */
+    assert_int_equal(dense_fake.watched, 1);
+    delete_block(block);
+    large_purge(0, ALWAYS);
+    superslab_purge(0, ALWAYS);
+    home->huge = true;
+    assert_ptr_equal(new_block(MIB), block);
+    assert_int_equal(dense_fake.watched, 1);
+    home->huge = false;
+    delete_block(block);
+}
+
 /* A block that grows is copied where a warm one waits that has room for it, up to twice as long; else its pages move. */
 static void large_growing_is_copied_into_what_is_warm(void **state) {
     (void)state;
@@ -648,6 +702,7 @@ static void large_growing_is_copied_into_what_is_warm(void **state) {
         unsigned char *wall[3], *waits = new_block(asked[i].waits), *block = new_block(asked[i].from), *grown;
         for (size_t j = 0; j < ARRAY_LENGTH(wall); j++)
             wall[j] = new_block(UNIT_SIZE); /* so that a run cannot grow where it stands */
+        check_held();
         memset(waits, 1, asked[i].touched);
         delete_block(waits);
         grown = large_resize(record_of(block), asked[i].size);
@@ -1831,6 +1886,7 @@ int main(void) {
         cmocka_unit_test_setup(large_few_that_grow_get_room, setup),
         cmocka_unit_test_setup(large_what_is_lent_goes_to_the_next, setup),
         cmocka_unit_test_setup(large_stretched_block_gets_the_pages_of_others, setup),
+        cmocka_unit_test_setup(large_new_runs_are_watched, setup),
         cmocka_unit_test_setup(large_growing_is_copied_into_what_is_warm, setup),
         cmocka_unit_test_setup(large_shrinks_into_slack, setup),
         cmocka_unit_test_setup(large_slack_outlives_a_refusal, setup),

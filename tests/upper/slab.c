@@ -182,8 +182,10 @@ static void slab_is_dense_once_all_of_it_was_handed_out(void **state) {
         assert_int_equal(dense_units(false), size <= 8 * KIB ? sizeclass_table[class].units : 0);
         for (unsigned i = 0; i < all; i++)
             assert_int_equal(slab_push(slab, blocks[i]), SLAB_OK);
+        arena.full = 0;
         finish(slab);
         assert_int_equal(dense_units(true), 0);
+        assert_int_equal(arena.full, size <= 12 * KIB ? sizeclass_table[class].units : 0);
     }
 }
 
