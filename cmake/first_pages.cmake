@@ -8,6 +8,8 @@
 #
 # hakmem_first_pages(target FLAGS...)   FLAGS: what else the target is linked with, on which the script depends.
 # With a linker whose script is another the target is linked as it comes.
+# The hottest functions come first of all: their addresses stay when other functions change. Where malloc lies, in steps of 64 bytes, was
+# worth up to 28 % of a program that has branches of its own at like addresses (docs/experiments/marks.md).
 
 function(hakmem_first_pages target)
     set(probe ${CMAKE_CURRENT_BINARY_DIR}/first_pages.probe)
@@ -31,6 +33,7 @@ function(hakmem_first_pages target)
     set(list ${PROJECT_SOURCE_DIR}/cmake/first_functions.txt)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${list})
     file(STRINGS ${list} names REGEX "^[a-z_]")
+    list(PREPEND names malloc free alloc_free_full)
     list(TRANSFORM names REPLACE "(.+)"
         "    *(.text.\\1 .text.\\1.* .text.unlikely.\\1 .text.unlikely.\\1.*)\n" OUTPUT_VARIABLE first)
     list(JOIN first "" first)

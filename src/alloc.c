@@ -194,13 +194,29 @@ static NOINLINE void alloc_flush(void *block, unsigned class, struct heap *heap,
     janitor_after_free(caller);
 }
 
-/* The low byte of the top wraps: the magazine is full, or a deep one goes on. `class` is as wide as the register that the hit
- * has it in, so that the hit copies nothing. */
-NOINLINE void alloc_free_full(void *block, size_t class, struct heap *heap) {
+static NOINLINE void alloc_free_on(void *block, size_t class, struct heap *heap) {
     if (LIKELY(heap_push_on(heap, (unsigned)class, block)))
         alloc_count_free(heap, (unsigned)class);
     else
         alloc_flush(block, (unsigned)class, heap, __builtin_return_address(0));
+}
+
+static NOINLINE void alloc_marked_all(struct heap *heap, const void *caller) {
+    heap_marked_all(heap);
+    janitor_after_free(caller);
+}
+
+/* The low byte of the top wraps: the class is being marked; or a deep magazine goes on, or it is full. All but the first apart, so
+ * that it saves no register. `class` is as wide as the register that the hit has it in, so that the hit copies nothing. */
+NOINLINE void alloc_free_full(void *block, size_t class, struct heap *heap) {
+    enum marks_found found = marks_add(&heap->marks, block);
+    if (UNLIKELY(found == MARKS_ELSEWHERE)) {
+        alloc_free_on(block, class, heap);
+        return;
+    }
+    alloc_count_free(heap, (unsigned)class);
+    if (UNLIKELY(found == MARKS_LAST))
+        alloc_marked_all(heap, __builtin_return_address(0));
 }
 
 /* The outbox is full. */

@@ -111,6 +111,33 @@ static ALWAYS_INLINE bool bits_set(uint64_t *word, uint64_t number) {
 #endif
 }
 
+/* A word with a bit for each of 64 bytes, aligned to 16, that is not 0. *more: one of them is neither 0 nor 1. */
+static ALWAYS_INLINE uint64_t bits_of_bytes(const unsigned char *bytes, bool *more) {
+    uint64_t bits = 0;
+#if defined(__SSE2__)
+    typedef char vector __attribute__((vector_size(16), may_alias));
+    vector all = {0}, ones = (vector){0} == 0;
+    for (unsigned at = 0; at < 64; at += 16) {
+        vector sixteen = *(const vector *)(const void *)(bytes + at);
+        bits |= (uint64_t)(uint16_t)~__builtin_ia32_pmovmskb128(sixteen == 0) << at;
+        all |= sixteen;
+    }
+    *more = __builtin_ia32_pmovmskb128((all & (ones + ones)) == 0) != UINT16_MAX;
+#else
+    typedef uint64_t word __attribute__((may_alias));
+    uint64_t all = 0, low = 0x0101010101010101u;
+    for (unsigned at = 0; at < 64; at += 8) {
+        uint64_t eight = *(const word *)(const void *)(bytes + at);
+        uint64_t any = (((eight & low * 0x7f) + low * 0x7f) | eight) >> 7 & low;
+        /* No two of the products' bits fall together: what arrives in the highest byte are the lowest bits of the eight, in order. */
+        bits |= (any * 0x0102040810204080u >> 56) << at;
+        all |= eight;
+    }
+    *more = (all & ~low) != 0;
+#endif
+    return bits;
+}
+
 /* Tells the processor that this is a spin loop. */
 static ALWAYS_INLINE void base_pause(void) {
 #if defined(__x86_64__)

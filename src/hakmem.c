@@ -27,8 +27,6 @@
 
 #include "huge.c"
 #include "slab.c"
-#include "slab_push.c"
-#include "slab_wide.c"
 #include "spare.c"
 
 #include "large.c"
@@ -36,11 +34,13 @@
 #include "large_map.c"
 #include "large_purge.c"
 #include "large_resize.c"
+#include "marks.c"
 #include "remote.c"
 
 #include "heap.c"
 #include "heap_gather.c"
 #include "heap_life.c"
+#include "heap_marks.c"
 #include "heap_packs.c"
 #include "heap_reach.c"
 #include "heap_slabs.c"

@@ -13,10 +13,13 @@ enum {
     BULK = 16,          /* the same of any magazines, after which the program is taken to free all it has */
     HARDLY_USED = 2,    /* magazines of a slab that were ever carved, at most */
     SWEEP_EVERY = 4,    /* full magazines */
+    SWEEPS_MOST = 4,    /* in one call */
     SWEEP = 2,          /* classes looked at for a magazine that is emptied on behalf of another */
     DRAINING = 2,       /* during a burst the magazine holds at most this part of the class's blocks */
     LEAST_HELD = 4,     /* blocks, and that many at least */
-    RUN = 8 /* blocks in a row, the first and the last in one unit: that many at least are taken for a run */
+    LOOKED_AT =
+        16, /* blocks in a row: with the first two and the last in one unit they are taken for a run */
+    RUN = 8 /* ... and that many at least */
 };
 
 /* The one word of a magazine that does not exist: empty for a pop, full for a push. */
@@ -61,12 +64,15 @@ static unsigned heap_words(const struct heap_class *mine) {
     return (unsigned)(mine->end - mine->array);
 }
 
-/* Where the sentinel of a magazine stands that may be filled. */
-static unsigned heap_sentinel(const struct heap_class *mine) {
+unsigned heap_sentinel(const struct heap_class *mine) {
     return heap_words(mine) - 1 - mine->largest;
 }
 
-static void heap_rewind(struct heap *heap, unsigned class, unsigned sentinel) {
+unsigned heap_sentinel_full(const struct heap_class *mine) {
+    return heap_words(mine) - 1;
+}
+
+void heap_rewind(struct heap *heap, unsigned class, unsigned sentinel) {
     struct heap_class *mine = &heap->class[class];
     mine->sentinel = (uint8_t)sentinel;
     mine->array[sentinel] = NULL;
@@ -159,6 +165,11 @@ static unsigned heap_wanted(const struct heap_class *mine, bool again) {
 void *heap_refill(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
     heap->refills++;
+    if (UNLIKELY(heap->marking == class)) {
+        visit_enter(&heap->visit);
+        heap_stop_marking(heap);
+        visit_leave(&heap->visit);
+    }
     if (has(verify_free) || UNLIKELY(!mine->array && !heap_make_magazines(heap, class))) {
         void *block;
         return heap_gather(heap, class, &block + 1, 1) ? block : NULL;
@@ -238,7 +249,7 @@ void heap_put_back(struct heap *heap, unsigned class, void *const *blocks, unsig
     heap_count_work(heap);
     for (unsigned done = 0, left = count; left > 0; left = count - done) {
         void *const *some = blocks + done;
-        unsigned few = left < SLAB_MANY ? left : SLAB_MANY;
+        unsigned few = left < LOOKED_AT ? left : LOOKED_AT;
         if (few >= RUN && pagemap_same_unit(some[0], some[1]) && pagemap_same_unit(some[0], some[few - 1])) {
             done += heap_put_run(mine, tag, some, left, &out);
         } else {
@@ -283,6 +294,8 @@ void heap_drain_class(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
     if (!mine->array)
         return;
+    if (heap->marking == class)
+        heap_stop_marking(heap);
     void **first = &mine->array[mine->sentinel + 1], **top = (void **)heap->top[class];
     heap_flush_inside(heap, class, first, (unsigned)(top + 1 - first));
     heap_rewind(heap, class, mine->sentinel);
@@ -299,21 +312,31 @@ void heap_drain_magazines(struct heap *heap) {
         heap_drain_class(heap, class);
 }
 
-/* The magazine is empty, and the program frees. Towards the end, when few of the class's blocks are left, it gets shorter,
- * so that what it holds at last pins few pages. */
-static void heap_shorten(struct heap *heap, unsigned class, unsigned out) {
+void heap_shorten(struct heap *heap, unsigned class, unsigned out) {
     struct heap_class *mine = &heap->class[class];
     unsigned largest = mine->largest, holds = out / DRAINING;
     holds = holds < LEAST_HELD ? LEAST_HELD : holds < largest ? holds : largest;
     heap_rewind(heap, class, heap_words(mine) - 1 - holds);
 }
 
+/* The block that was freed last, if those before it lie in its unit, too: as two of the last LOOKED_AT tell. */
+static const void *heap_run(const struct heap *heap, unsigned class) {
+    const struct heap_class *mine = &heap->class[class];
+    void **last = (void **)heap->top[class];
+    bool near = last - &mine->array[mine->sentinel] >= LOOKED_AT &&
+                pagemap_same_unit(last[0], last[1 - RUN]) && pagemap_same_unit(last[0], last[1 - LOOKED_AT]);
+    return near ? *last : NULL;
+}
+
 /* The program does nothing but free: all goes to the slabs, so that this is called less often. */
 static void heap_flush_burst(struct heap *heap, unsigned class) {
+    const void *last = heap_run(heap, class);
     unsigned out = heap_flush_all(heap, class);
     if (heap_may_deepen(heap, class, out))
         heap_deepen(heap, class);
     heap_shorten(heap, class, out);
+    if (last)
+        heap_start_marking(heap, class, last);
 }
 
 /* Nothing of the class is wanted soon. The empty slab that was kept goes if it was hardly used, and the next one is a first
@@ -321,8 +344,7 @@ static void heap_flush_burst(struct heap *heap, unsigned class) {
 static void heap_let_hardly_used_go(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
     struct slab *empty = mine->empty;
-    if (!empty || empty->carved > HARDLY_USED * sizeclass_table[class].magazine || !slab_is_empty(empty) ||
-        remote_is_on_its_way(empty))
+    if (!empty || empty->carved > HARDLY_USED * sizeclass_table[class].magazine || !heap_may_go(heap, empty))
         return;
     heap_let_go(mine, empty);
     if (mine->out == 0)
@@ -344,6 +366,11 @@ static void heap_sweep(struct heap *heap) {
     for (unsigned looked = 0; looked < SWEEP; looked++) {
         class = heap->swept = (uint8_t)((heap->swept + 1) % SIZECLASS_COUNT);
         struct heap_class *mine = &heap->class[class];
+        if (heap->marking == class && heap->marks.slab) {
+            visit_enter(&heap->visit);
+            heap_stop_marking(heap);
+            visit_leave(&heap->visit);
+        }
         bool holds = mine->array && heap->top[class] != (unsigned char *)&mine->array[mine->sentinel];
         if (holds) {
             heap_flush_spare(heap, class);
@@ -439,17 +466,23 @@ static bool heap_keep_deep(struct heap *heap, unsigned class, bool bursts) {
     return !bursts && heap_put_by(heap, class);
 }
 
+void heap_count_full(struct heap *heap, unsigned pointers) {
+    unsigned fulls = heap->fulls + pointers / ARRAY_WORDS;
+    unsigned due = heap->fulls >= BULK ? (fulls - BULK) / SWEEP_EVERY : 0;
+    heap->fulls = (uint8_t)(fulls < BULK ? fulls : BULK + (fulls - BULK) % SWEEP_EVERY);
+    for (unsigned sweeps = due < SWEEPS_MOST ? due : SWEEPS_MOST; sweeps > 0; sweeps--)
+        heap_sweep(heap);
+}
+
 /* Makes room in a full magazine: some of it is kept, or, when the program frees on and on, all of it goes to the slabs. */
 static void heap_make_room(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
-    bool sweeps = heap->fulls >= BULK, bursts = sweeps || mine->sentinel != heap_sentinel(mine);
+    bool bursts = heap->fulls >= BULK || mine->sentinel != heap_sentinel(mine);
     if (heap_is_deep(mine) ? heap_keep_deep(heap, class, bursts) : heap_keep(heap, class, bursts))
         return;
-    unsigned fulls = heap->fulls + heap_words(mine) / ARRAY_WORDS;
-    heap->fulls = (uint8_t)(fulls < BULK + SWEEP_EVERY ? fulls : BULK);
+    unsigned words = heap_words(mine);
     heap_flush_burst(heap, class);
-    if (sweeps && heap->fulls == BULK)
-        heap_sweep(heap);
+    heap_count_full(heap, words);
 }
 
 void heap_push(struct heap *heap, unsigned class, void *block) {
@@ -458,9 +491,13 @@ void heap_push(struct heap *heap, unsigned class, void *block) {
         heap_flush(heap, class, &block, 1);
         return;
     }
+    if (heap->marking == class && heap_mark(heap, class, block))
+        return;
     if (heap_push_on(heap, class, block))
         return;
     heap_make_room(heap, class);
+    if (heap->marking == class && heap_mark(heap, class, block))
+        return;
     heap->top[class] += sizeof(void *);
     *(void **)heap->top[class] = block;
 }

@@ -1,8 +1,7 @@
 /* heap: what one thread has at hand.
  *
- * Owns, for every size class, a magazine: an array of pointers to free blocks, 256 bytes long and aligned, so
- * that the top pointer's own low bits say where it stands. A pop that reads NULL found the array empty; a
- * push whose low byte wraps found it full. No count is kept and no block is touched.
+ * Owns, for every size class, a magazine: an array of pointers to free blocks, 256 bytes long and aligned, so that the top pointer's
+ * own low bits say where it stands. A pop that reads NULL found it empty; a push whose low byte wraps, full. No block is touched.
  *
  *     array   | NULL | p | p | p |   |   | ...      one word each, 32 words; of a deep one 128
  *                              ^ top                a full one ends at byte 248
@@ -10,22 +9,24 @@
  * Small blocks that long runs of frees go through get a deep one: a push finds a low byte that wraps four times, and three
  * times goes on. Behind the array stands the spare: half a magazine moves between the two before anything is refilled or
  * flushed, a quarter where it goes back and forth, so that who swings around an edge pays nothing. Long runs of frees put
- * magazines by whole, as packs. Then come the heap's slabs, filed by fill. Refill takes from the fullest: sparse ones go home.
+ * magazines by whole, as packs, and mark the blocks of one slab then: a magazine whose sentinel is its last word looks empty and
+ * full at once. Then come the heap's slabs, filed by fill. Refill takes from the fullest: sparse ones go home.
  *
  * P1  a magazine's sentinel is NULL, and all words from it to the top are blocks of its class
  * P2  a slab is in the bin of its fill, exactly if it has free bits and is not lent
  * P3  only the heap's thread works on its magazines, and on its slabs only inside `visit`; for an idle heap whoever
  *     holds the heaps' lock stands in for the thread, and for a thread that sleeps a visitor does (heap_reach)
- * P4  a heap that nobody uses has no block in a magazine, a spare or a pack; but one that is `inherited` may
+ * P4  a heap that nobody uses has no block in a magazine, a spare or a pack, nor marked; but one that is `inherited` may
  * P5  heaps are never unmapped: a slab's owner can always be reached
  * P6  a call works on magazines and outbox only by a heap that it loaded from heap_current itself (heap_load, heap_mine);
  *     only a visitor inside `visit` lets the word of a thread that has a heap stand for none until it goes, and a fork in
  *     the child until its first call
- * A refill asks for one magazine at most and gives up UNPACK packs; a flush puts back two magazines with their spares at most.
+ * A refill asks for one magazine at most and gives up UNPACK packs; a flush puts back one, or what is marked, and SWEEPS_MOST others.
  */
 #ifndef HAKMEM_HEAP_H
 #define HAKMEM_HEAP_H
 
+#include "marks.h"
 #include "pack.h"
 #include "reach.h"
 #include "remote.h"
@@ -56,6 +57,7 @@ struct heap {
     uint32_t tag;          /* number << 8: differs from the tags of its slabs by the class only */
     bool idle, inherited;  /* the second: a forked process has left it as it was in the parent */
     struct outbox *outbox; /* NULL until the thread first frees a block of another */
+    struct marks marks;    /* what a long run of frees gives back; with the tag in one line */
     uint64_t mallocs[HEAP_COUNTED_CLASSES], frees[HEAP_COUNTED_CLASSES]; /* box counters: exact */
     uint64_t larges, large_frees, remote_frees, refills, flushes;
     uint8_t fulls;    /* magazines that were full in a row, of any class, without a refill between */
@@ -72,8 +74,13 @@ struct heap {
     uint64_t work;       /* refills from slabs and flushes to them */
     uint64_t tidy_since; /* work when a visitor found nothing left to do */
     struct packs packs;
-    bool shallow;      /* there was no memory for a deep magazine, nor for a slab since */
-    uint8_t unpacking; /* the class whose packs are given up first */
+    uint8_t marking;       /* the class whose blocks are marked; SIZECLASS_COUNT: none */
+    int32_t credit;        /* of the run that marks: what is left of it for blocks of other slabs */
+    uint32_t seen;         /* marks.left when another class would have liked to mark */
+    uint32_t strayed_left; /* the same when a block came that is of another slab: ... */
+    struct slab *strayed;  /* ... this one */
+    bool shallow;          /* there was no memory for a deep magazine or for marks, nor for a slab since */
+    uint8_t unpacking;     /* the class whose packs are given up first */
     struct heap *next_idle, *next;
     struct heap_class class[SIZECLASS_COUNT];
     struct inbox inbox;
@@ -150,6 +157,9 @@ static ALWAYS_INLINE bool heap_push_on(struct heap *heap, unsigned class, void *
     heap->top[class] = (unsigned char *)top;
     return true;
 }
+
+/* All blocks of the slab that is marked are back. */
+void heap_marked_all(struct heap *heap);
 
 /* Sends what the thread has freed of other heaps' blocks. */
 void heap_send(struct heap *heap);

@@ -136,22 +136,28 @@ static bool heap_can_carve(struct heap_class *mine) {
     return mine->carving != NULL;
 }
 
+/* A new slab is carved from now on. False: no memory. */
+static bool heap_grow(struct heap *heap, unsigned class) {
+    struct heap_class *mine = &heap->class[class];
+    struct slab *slab = slab_new(class, heap_slab_units(mine, class), &heap->inbox, heap->tag | class);
+    if (!slab)
+        return false;
+    heap->shallow = false;
+    slab_set_bin(slab, HEAP_NO_BIN, 0, 0);
+    mine->carving = slab;
+    heap_populate(mine, slab);
+    if (slab->untouched && heap->packs.count > 0)
+        heap_unpack(heap, UNPACK);
+    return true;
+}
+
 static unsigned heap_carve(struct heap *heap, unsigned class, void **end, unsigned count) {
     struct heap_class *mine = &heap->class[class];
     if (!heap_can_carve(mine)) {
         heap_send(heap);    /* before more memory is taken, what is held back for others goes to them */
         heap_collect(heap); /* and slabs that became empty go home; one that was lent may be back */
-    }
-    if (!heap_can_carve(mine)) {
-        struct slab *slab = slab_new(class, heap_slab_units(mine, class), &heap->inbox, heap->tag | class);
-        if (!slab)
+        if (!heap_can_carve(mine) && !heap_grow(heap, class))
             return 0;
-        heap->shallow = false;
-        slab_set_bin(slab, HEAP_NO_BIN, 0, 0);
-        mine->carving = slab;
-        heap_populate(mine, slab);
-        if (slab->untouched && heap->packs.count > 0)
-            heap_unpack(heap, UNPACK);
     }
     size_t before = heap_carved_bytes(mine->carving);
     bool first = mine->out == 0 && mine->carving->carved == 0;

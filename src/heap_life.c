@@ -19,7 +19,7 @@ struct heaps heaps = {.lock = LOCK_INITIAL(8), .prewarm = 8, .page = 4 * KIB};
 static void heap_let_empties_go(struct heap *heap, unsigned keep) {
     for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
         struct slab *empty = heap->class[class].empty;
-        if (!empty || !slab_is_empty(empty) || remote_is_on_its_way(empty))
+        if (!empty || !heap_may_go(heap, empty))
             continue;
         if (empty->units <= keep)
             keep -= empty->units;
@@ -52,6 +52,7 @@ static struct heap *heap_new(void) {
     heap->tag = heaps.count << 8;
     for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
         heap->top[class] = heap_none.top[class];
+    heap->marking = SIZECLASS_COUNT;
     heap->next = heaps.all;
     __atomic_store_n(&heaps.all, heap, __ATOMIC_RELEASE); /* pairs with heap_after */
     return heap;

@@ -4,6 +4,7 @@
  *     heap_gather   where a refill comes from: the fullest slab, what others have freed, idle heaps, fresh blocks
  *     heap_slabs    slabs: filed by how full they are, collected, lent, let go
  *     heap_packs    magazines that were put by whole
+ *     heap_marks    long runs of frees: which slab's blocks are marked, and for how long
  *     heap_tidy     a visitor's half: what can be given home of a heap
  *     heap_reach    threads that sleep, and what they hold
  *     heap_life     heaps come and go
@@ -35,6 +36,33 @@ struct heaps {
 
 extern struct heaps heaps;
 
+/* ---- magazines ---- */
+
+/* Where the sentinel of a magazine stands that may be filled; and of one that is full as soon as it is empty. */
+unsigned heap_sentinel(const struct heap_class *mine);
+unsigned heap_sentinel_full(const struct heap_class *mine);
+
+/* The magazine is empty, and its sentinel stands there. */
+void heap_rewind(struct heap *heap, unsigned class, unsigned sentinel);
+
+/* The magazine is empty, and the program frees: it gets shorter towards the end, when few of the class's blocks, `out`, are left, so
+ * that what it holds at last pins few pages. */
+void heap_shorten(struct heap *heap, unsigned class, unsigned out);
+
+/* As many magazines were full as this has pointers for, without a refill between. */
+void heap_count_full(struct heap *heap, unsigned pointers);
+
+/* ---- long runs of frees ---- */
+
+/* The run that has just filled and emptied a magazine goes on in the slab of `last`: its blocks are marked, if it is worth it. */
+void heap_start_marking(struct heap *heap, unsigned class, const void *last);
+
+/* A block of the class that is marked. False: none is any more, the magazine is empty. */
+bool heap_mark(struct heap *heap, unsigned class, void *block);
+
+/* What is marked goes to the slab. Inside `visit`. */
+void heap_stop_marking(struct heap *heap);
+
 /* ---- where a refill comes from ---- */
 
 /* Up to `count` blocks of the class, stored downwards from `end`, see slab_pop. 0: no memory. */
@@ -56,7 +84,13 @@ static ALWAYS_INLINE void heap_file(struct heap_class *class, struct slab *slab)
 /* Nobody is given a block of the slab from here on, and no visitor goes on with it. */
 void heap_detach(struct heap_class *class, struct slab *slab);
 
-/* Deletes a slab of which nothing is in use. */
+/* Nothing of the slab is in use, nothing is on its way to it, and it is not marked (where a block that was freed twice may make it look
+ * empty). */
+static inline bool heap_may_go(const struct heap *heap, const struct slab *slab) {
+    return slab_is_empty(slab) && !remote_is_on_its_way(slab) && slab != heap->marks.slab;
+}
+
+/* Deletes a slab that may go. */
 void heap_let_go(struct heap_class *class, struct slab *slab);
 
 /* A visitor takes a slab with free blocks, until remote_return. Nobody is given a block of it meanwhile; blocks may come back, and

@@ -94,7 +94,10 @@ static uint64_t reach_glance(const struct heap *heap, bool *holds) {
     uint64_t state = 0;
     const struct outbox *outbox = __atomic_load_n(&heap->outbox, __ATOMIC_RELAXED);
     size_t posted = outbox ? __atomic_load_n(&outbox->count, __ATOMIC_RELAXED) : 0;
-    *holds = posted > 0;
+    uint32_t left = __atomic_load_n(&heap->marks.left, __ATOMIC_RELAXED);
+    bool marked = __atomic_load_n(&heap->marks.slab, __ATOMIC_RELAXED) != NULL;
+    state ^= marked ? left : 0;
+    *holds = posted > 0 || marked;
     for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
         const struct heap_class *mine = &heap->class[class];
         uintptr_t top = (uintptr_t)__atomic_load_n(&heap->top[class], __ATOMIC_RELAXED);

@@ -76,7 +76,7 @@ NOINLINE void heap_settle_empty(struct heap_class *class, struct slab *slab) {
     if (slab->bin == HEAP_LENT)
         return;
     bool another = class->empty && class->empty != slab;
-    if (another && !remote_is_on_its_way(slab)) {
+    if (another && heap_may_go(heap_of_class(class, slab->class), slab)) {
         heap_let_go(class, slab);
         return;
     }

@@ -76,7 +76,7 @@ static bool tidy_bin(struct tidying *tidying, unsigned class, unsigned bin) {
         if (!tidy_wants(tidying, slab))
             continue;
         struct slab *previous = slab->previous;
-        if (slab_is_empty(slab) && !remote_is_on_its_way(slab)) {
+        if (heap_may_go(heap, slab)) {
             heap->tidied = previous;
             heap_let_go(mine, slab);
             continue;

@@ -171,10 +171,6 @@ bool os_cgroup_path(const char *file, unsigned above, char *path, size_t bytes);
 /* True when the kernel makes huge pages wherever one fits; false also when it does not say. */
 bool os_huge_unasked(void);
 
-/* True where the processor and the kernel let programs use AVX2. Asks the processor, which in a virtual machine takes some
- * microseconds: keep the answer. */
-bool os_has_avx2(void);
-
 /* Mappings that the process has, counted in /proc/self/maps, and may have; 0 where /proc does not say. */
 size_t os_mappings(void);
 size_t os_mappings_allowed(void);

@@ -5,10 +5,6 @@
 
 #include <string.h>
 
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
-
 #define OS_CGROUPS "/sys/fs/cgroup"
 
 enum { OS_PATH_BYTES = 1024, OS_ROOT_BYTES = sizeof OS_CGROUPS - 1 };
@@ -114,20 +110,3 @@ bool os_huge_unasked(void) {
     return os_read_file("/sys/kernel/mm/transparent_hugepage/enabled", text, sizeof text) &&
            strstr(text, "[always]") != NULL;
 }
-
-#if defined(__x86_64__)
-/* Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, 14.3 and 14.7.1: the processor has it, and the
- * kernel saves the registers. */
-bool os_has_avx2(void) {
-    enum { OSXSAVE = 1 << 27, AVX = 1 << 28, AVX2 = 1 << 5, SAVED = 6 };
-    unsigned a, b, c, d, saved, high;
-    if (!__get_cpuid(1, &a, &b, &c, &d) || (c & (OSXSAVE | AVX)) != (OSXSAVE | AVX))
-        return false;
-    __asm__("xgetbv" : "=a"(saved), "=d"(high) : "c"(0));
-    return (saved & SAVED) == SAVED && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & AVX2);
-}
-#else
-bool os_has_avx2(void) {
-    return false;
-}
-#endif

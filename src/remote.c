@@ -45,11 +45,6 @@ enum slab_verdict remote_free(struct slab *slab, const void *block) {
     return remote_set_bits(slab, slab->class, number / 64, bit) ? SLAB_DOUBLE_FREE : SLAB_OK;
 }
 
-static void remote_report_refused(const struct slab *slab, unsigned word, uint64_t refused) {
-    size_t number = word * 64 + bits_lowest(refused);
-    misuse_report(MISUSE_DOUBLE_FREE, slab->start + number * sizeclass_table[slab->class].size);
-}
-
 void remote_return(struct slab *slab) {
     /* Release, as all here: what was done with its pages comes before anybody has blocks of them; pairs with remote_is_lent. Said
      * before the slab is delivered: the owner looks when it collects, and not again. */
@@ -101,7 +96,7 @@ static void remote_send_parcels(struct parcels *parcels) {
         unsigned word = parcel_word(parcel);
         uint64_t refused = remote_set_bits(parcel->slab, parcel_class(parcel), word, parcel->bits);
         if (UNLIKELY(refused))
-            remote_report_refused(parcel->slab, word, refused);
+            slab_report_refused(parcel->slab, word, refused);
     }
     memset(parcels->place, 0, sizeof parcels->place);
     parcels->count = 0;
@@ -256,7 +251,7 @@ unsigned remote_collect(struct slab *slab) {
         uint64_t bits = __atomic_exchange_n(slab_remote_word(slab, slab->class, word), 0, __ATOMIC_ACQ_REL);
         uint64_t refused = slab_push_word(slab, word, bits);
         if (UNLIKELY(refused))
-            remote_report_refused(slab, word, refused);
+            slab_report_refused(slab, word, refused);
     }
     return words;
 }

@@ -1,8 +1,9 @@
-#include "slab_window.h"
+#include "slab.h"
 
 #include "dense.h"
 #include "lock.h"
 #include "metadata.h"
+#include "misuse.h"
 #include "os.h"
 
 /* Unused records, by how many lines of 64 bytes they have. */
@@ -10,19 +11,8 @@ enum { RECORD_LINES = (int)(sizeof(struct slab) + 2 * 64 * sizeof(uint64_t)) / C
 
 static struct {
     struct lock lock;
-    uint8_t wide; /* relaxed: every thread that asks finds the same */
     struct slab *unused[RECORD_LINES];
 } slabs = {.lock = LOCK_INITIAL(6)};
-
-bool slab_is_wide(void) {
-    enum { UNKNOWN, NO, YES };
-    uint8_t wide = __atomic_load_n(&slabs.wide, __ATOMIC_RELAXED);
-    if (UNLIKELY(wide == UNKNOWN)) {
-        wide = os_has_avx2() ? YES : NO;
-        __atomic_store_n(&slabs.wide, wide, __ATOMIC_RELAXED);
-    }
-    return wide == YES;
-}
 
 static unsigned slab_record_lines(unsigned class) {
     unsigned words = sizeclass_table[class].words,
@@ -123,12 +113,15 @@ static ALWAYS_INLINE void slab_lay_down(unsigned char *block, size_t size, void 
     typedef uintptr_t pair
         __attribute__((vector_size(2 * sizeof(uintptr_t)), aligned(sizeof(void *)), may_alias));
     uintptr_t first = (uintptr_t)block;
-    void **place = end - count;
     pair two = {first + size, first};
+    for (; count >= 8; count -= 8, end -= 8) {
 #pragma GCC unroll 4
-    for (; end - place >= 2; two += 2 * size)
+        for (unsigned i = 2; i <= 8; i += 2, two += 2 * size)
+            *(pair *)(end - i) = two;
+    }
+    for (; count >= 2; count -= 2, two += 2 * size)
         *(pair *)(end -= 2) = two;
-    if (end > place)
+    if (count > 0)
         *--end = (void *)two[1];
 }
 
@@ -200,12 +193,15 @@ static uint64_t slab_carved_bits(const struct slab *slab, unsigned word) {
 
 uint64_t slab_push_word(struct slab *slab, unsigned word, uint64_t bits) {
     uint64_t good = bits & slab_carved_bits(slab, word) & ~slab->bits[word];
-    __atomic_store_n(&slab->bits[word], slab->bits[word] | good, __ATOMIC_RELAXED);
-    if (good)
-        slab->summary |= 1ULL << word;
+    slab_set_word(slab, word, good);
     slab->free = (uint16_t)(slab->free + bits_count(good));
     ASSERT(P1, slab->free <= slab->carved);
     return bits & ~good;
+}
+
+COLD void slab_report_refused(const struct slab *slab, unsigned word, uint64_t refused) {
+    size_t number = word * 64 + bits_lowest(refused);
+    misuse_report(MISUSE_DOUBLE_FREE, slab->start + number * sizeclass_table[slab->class].size);
 }
 
 COLD enum slab_verdict slab_why_not(const struct slab *slab, const void *block) {

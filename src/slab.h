@@ -114,6 +114,9 @@ enum slab_verdict slab_push(struct slab *slab, const void *block);
  * carved: misuse that changed nothing. */
 uint64_t slab_push_word(struct slab *slab, unsigned word, uint64_t bits);
 
+/* Says that blocks of word `word` were freed twice: the first of `refused`, which is not 0. */
+void slab_report_refused(const struct slab *slab, unsigned word, uint64_t refused);
+
 /* The number of the block that starts at `block`; SLAB_NO_BLOCK if none does. */
 #define SLAB_NO_BLOCK UINT32_MAX
 static inline uint32_t slab_block_number(const struct slab *slab, const void *block) {
@@ -148,6 +151,15 @@ static ALWAYS_INLINE bool slab_set_free(struct slab *slab, uint64_t offset, uint
     return true;
 }
 
+/* Makes blocks of word `word` free that were carved, but for the counts. Returns those that were free already. */
+static ALWAYS_INLINE uint64_t slab_set_word(struct slab *slab, unsigned word, uint64_t bits) {
+    uint64_t before = slab->bits[word];
+    __atomic_store_n(&slab->bits[word], before | bits,
+                     __ATOMIC_RELAXED); /* read by remote's check for misuse */
+    slab->summary |= (uint64_t)(bits != 0) << word;
+    return before & bits;
+}
+
 static ALWAYS_INLINE void slab_count_free(struct slab *slab, unsigned blocks) {
     slab->free = (uint16_t)(slab->free + blocks);
     slab->changes++;
@@ -163,27 +175,15 @@ static ALWAYS_INLINE bool slab_push_one(struct slab *slab, const void *block) {
     return true;
 }
 
-enum { SLAB_MANY = 16 }; /* blocks, from which on a window pays: for fewer it costs more than it saves */
-
-/* The head of blocks[] as far as it lies in this slab and may be freed: how many blocks it took. Many, of which most lie near
- * each other; or who knows where. */
-unsigned slab_push_many(struct slab *slab, void *const *blocks, unsigned count);
-
-static ALWAYS_INLINE unsigned slab_push_far(struct slab *slab, void *const *blocks, unsigned count) {
+/* Puts back the blocks at the head of blocks[], which has at least one, that lie in this slab, up to the first that does
+ * not or that may not be freed. Returns how many it took: with 0 slab_why_not says why. */
+static ALWAYS_INLINE unsigned slab_push_run(struct slab *slab, void *const *blocks, unsigned count) {
     uint64_t start = (uintptr_t)slab->start, inverse = slab->inverse, carved = slab->carved;
     uint64_t summary = slab->summary;
     unsigned done = 0;
     while (done < count && slab_set_free(slab, (uintptr_t)blocks[done] - start, inverse, carved, &summary))
         done++;
     slab->summary = summary;
-    return done;
-}
-
-/* Puts back the blocks at the head of blocks[], which has at least one, that lie in this slab, up to the first that does
- * not or that may not be freed. Returns how many it took: with 0 slab_why_not says why. */
-static ALWAYS_INLINE unsigned slab_push_run(struct slab *slab, void *const *blocks, unsigned count) {
-    bool many = count >= SLAB_MANY && pagemap_same_unit(blocks[0], blocks[SLAB_MANY - 1]);
-    unsigned done = many ? slab_push_many(slab, blocks, count) : slab_push_far(slab, blocks, count);
     slab_count_free(slab, done);
     return done;
 }

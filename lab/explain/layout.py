@@ -21,6 +21,7 @@ FIELDS = (
     "pagemap_leaf.units superslab superslab.start superslab.units superslab.free superslab.dirty "
     "superslab.stale slab slab.start slab.units slab.blocks slab.carved slab.class slab.remote large "
     "large.start large.bytes large.extent large.next outbox outbox.count outbox.blocks "
+    "marks_table marks.start marks.span marks.bytes heap.marks "
     "heap heap.top heap.idle heap.outbox heap.next heap.class heap_class "
     "heap_class.array heap_class.end heap_class.spare heap_class.spare_count heap_class.sentinel heap.packs "
     "packs.of pack_stack pack_stack.newest pack pack.next pack.count"

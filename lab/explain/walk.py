@@ -280,6 +280,7 @@ class Walk:
             self.heap.threads += self.layout.number(heap, "heap.idle") == 0
             for geometry in self.heap.classes:
                 self._take(self._magazine, heap, geometry)
+            self._take(self._marked, heap)
             outbox = self.layout.number(heap, "heap.outbox")
             if outbox:
                 self._take(self._outbox, outbox)
@@ -310,6 +311,20 @@ class Walk:
         self._at_hand(spare, spares)
         at = value("heap.packs") + value("packs.of") + geometry.number * value("pack_stack")
         self._packs(number(heap[at : at + value("pack_stack")], "pack_stack.newest"))
+
+    def _marked(self, heap: bytes) -> None:
+        """The blocks of one slab that a long run of frees has marked, a byte each."""
+        marks = heap[self.layout.value("heap.marks") :]
+        start, span, table = (self.layout.number(marks, f"marks.{name}") for name in ("start", "span", "bytes"))
+        if table == 0:
+            return
+        most = self.layout.value("marks_table")
+        self.heap.records.append((table, most))
+        found = self._slab_at.get(start)
+        if span == 0 or not found:
+            return
+        for number in np.flatnonzero(np.frombuffer(self.memory.read(table, most), np.uint8)):
+            self._note(start + int(number) * found[1].size)
 
     def _packs(self, pack: int) -> None:
         """The blocks that a long run of frees has put by; a pack begins with them."""

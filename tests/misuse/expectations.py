@@ -23,12 +23,14 @@ TABLE = {
     "double_free": DOUBLE_FREE,
     "double_free_remote": DOUBLE_FREE,
     "double_free_across": DOUBLE_FREE,
+    "double_free_marked": DOUBLE_FREE,
     # What was a large block is nobody's memory after the first free.
     "double_free_run": GONE,
     "double_free_mapping": GONE,
     "free_inside": INSIDE,
     "free_inside_remote": INSIDE,
     "free_inside_run": INSIDE,
+    "free_inside_marked": INSIDE,
     "free_inside_mapping": INSIDE,
     "free_never_allocated_remote": INSIDE,
     # Only the first 64 KiB of a mapping are known by their address.

@@ -629,17 +629,6 @@ static void os_trigger_is_written_and_kept_apart(void **state) {
     assert_int_equal(os_open_trigger("/pressure", "some 1 2"), -1);
 }
 
-/* As the compiler's own library finds it. */
-static void os_knows_what_the_processor_can(void **state) {
-    (void)state;
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-    assert_int_equal(os_has_avx2(), __builtin_cpu_supports("avx2") != 0);
-#else
-    assert_false(os_has_avx2());
-#endif
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(os_map_is_zeroed_and_counted, setup),
@@ -664,7 +653,6 @@ int main(void) {
         cmocka_unit_test_setup(os_bytes_and_time_by_kind, setup),
         cmocka_unit_test_setup_teardown(os_cgroup_the_smallest_on_the_path, setup_place, remove_place),
         cmocka_unit_test_setup_teardown(os_cgroup_of_the_root_and_of_version_1, setup_place, remove_place),
-        cmocka_unit_test(os_knows_what_the_processor_can),
         cmocka_unit_test_setup_teardown(os_huge_pages_unasked, setup_place, remove_place),
         cmocka_unit_test_setup_teardown(os_cgroup_a_path_that_is_too_long, setup_place, remove_place),
         cmocka_unit_test_setup_teardown(os_cpus_of_the_mask_and_of_the_cgroup, setup_place, remove_place),

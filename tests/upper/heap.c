@@ -279,6 +279,169 @@ static void heap_deepens_where_long_runs_go_through(void **state) {
     walk();
 }
 
+/* ---- long runs of frees ---- */
+
+/* A heap that marks: it has freed some of LIVE blocks of the class, the last ones first, and a slab's are marked. */
+static struct heap *heap_that_marks(unsigned class) {
+    heap_configure(8, 0, 0, false);
+    struct heap *heap = heap_take();
+    for (unsigned i = 0; i < LIVE; i++)
+        take_block(heap, class);
+    while (!heap->marks.slab || heap->marks.left > 900) {
+        assert_true(live_count > LIVE / 2);
+        give_block(heap, live_count - 1);
+    }
+    assert_int_equal(heap->marking, class);
+    walk();
+    return heap;
+}
+
+static void end_marking(struct heap *heap) {
+    give_all(heap);
+    heap_drain(heap);
+    walk();
+    check_idle(heap);
+    assert_int_equal(heap->marking, SIZECLASS_COUNT);
+    heap_retire(heap);
+    walk();
+}
+
+/* Most of a long run is marked, no slab but one at a time; its end is not. */
+static void heap_marks_long_runs_of_frees(void **state) {
+    (void)state;
+    for (unsigned class = 1; class <= sizeclass_of(1024); class += 7) {
+        struct heap *heap = heap_take();
+        for (unsigned i = 0; i < LIVE; i++)
+            take_block(heap, class);
+        unsigned marked = 0;
+        while (live_count > 0) {
+            unsigned left = heap->marks.left;
+            give_block(heap, live_count - 1);
+            marked += heap->marks.slab && heap->marks.left == left - 1;
+            if (live_count % 500 == 0)
+                walk();
+        }
+        assert_true(marked > LIVE / 2);
+        assert_null(heap->marks.slab);
+        end_marking(heap);
+    }
+    assert_int_equal(heard_count, 0);
+}
+
+/* Longer blocks, and where few blocks are out, are not marked. */
+static void heap_marks_nothing_of_few_or_long_blocks(void **state) {
+    (void)state;
+    struct heap *heap = heap_take();
+    const struct { unsigned class, blocks; } runs[] = {{3, 1000}, {sizeclass_of(1025), LIVE}};
+    for (unsigned i = 0; i < ARRAY_LENGTH(runs); i++) {
+        for (unsigned taken = 0; taken < runs[i].blocks; taken++)
+            take_block(heap, runs[i].class);
+        while (live_count > 0) {
+            give_block(heap, live_count - 1);
+            assert_int_equal(heap->marking, SIZECLASS_COUNT);
+        }
+    }
+    heap_retire(heap);
+}
+
+/* Who takes blocks of the class gets those that are marked. */
+static void heap_serves_what_is_marked(void **state) {
+    (void)state;
+    struct heap *heap = heap_that_marks(3);
+    const struct slab *slab = heap->marks.slab;
+    size_t before = superslab_mapped_bytes() - superslab_free_bytes();
+    unsigned of_slab = 0;
+    while (live_count < LIVE) {
+        take_block(heap, 3);
+        of_slab += pagemap_record(live[live_count - 1].block) == slab;
+    }
+    assert_int_equal(heap->marking, SIZECLASS_COUNT);
+    assert_true(of_slab > 100);
+    assert_true(superslab_mapped_bytes() - superslab_free_bytes() <= before + 6 * UNIT_SIZE);
+    end_marking(heap);
+}
+
+/* A run that goes on all over the place is none. What comes from elsewhere now and then is. */
+static void heap_ends_a_run_that_goes_astray(void **state) {
+    (void)state;
+    uint64_t seed = 3;
+    struct heap *heap = heap_that_marks(3);
+    for (unsigned i = 0; i < 20; i++) {
+        give_block(heap, 0);
+        for (unsigned run = 0; run < 40; run++)
+            give_block(heap, live_count - 1);
+        walk();
+        assert_int_equal(heap->marking, 3);
+    }
+    for (unsigned i = 0; i < 300 && heap->marking == 3; i++)
+        give_block(heap, random_below(&seed, live_count));
+    assert_int_equal(heap->marking, SIZECLASS_COUNT);
+    end_marking(heap);
+}
+
+/* One class marks, until another has a long run and the first has not gone on. */
+static void heap_marks_one_class_at_a_time(void **state) {
+    (void)state;
+    struct heap *heap = heap_that_marks(3);
+    unsigned others = 0;
+    static void *blocks[3000];
+    for (; others < 3000; others++)
+        blocks[others] = take_raw(heap, 5);
+    for (unsigned i = 0; i < 1000; i++) { /* both turn about */
+        give_raw(heap, 5, blocks[--others]);
+        give_block(heap, live_count - 1);
+        assert_true(heap->marking != 5);
+    }
+    while (others > 0 && heap->marking != 5)
+        give_raw(heap, 5, blocks[--others]);
+    assert_true(others > 500);
+    while (others > 0)
+        give_raw(heap, 5, blocks[--others]);
+    end_marking(heap);
+}
+
+/* A block that is freed again while it is marked, by its own thread or by another, is free once. */
+static void heap_frees_what_is_marked_once(void **state) {
+    (void)state;
+    struct heap *heap = heap_that_marks(3);
+    struct slab *slab = heap->marks.slab;
+    unsigned number = 0;
+    while (!heap->marks.bytes[number])
+        number++;
+    void *block = slab->start + number * (size_t)sizeclass_table[3].size;
+    give_raw(heap, 3, block);
+    assert_int_equal(remote_free(slab, block), SLAB_OK);
+    end_marking(heap);
+}
+
+/* Where second frees make the slab that is marked look empty, it stays until its marks are collected. */
+static void heap_keeps_the_slab_that_is_marked(void **state) {
+    (void)state;
+    struct heap *heap = heap_that_marks(3);
+    struct slab *slab = heap->marks.slab;
+    void *block = slab->start;
+    for (unsigned i = 0; i < live_count;)
+        if (pagemap_record(live[i].block) == slab) {
+            assert_int_equal(remote_free(slab, live[i].block), SLAB_OK);
+            live[i] = live[--live_count];
+        } else {
+            i++;
+        }
+    for (unsigned number = 0; number < slab->carved; number++)
+        if (heap->marks.bytes[number])
+            assert_int_equal(remote_free(slab, slab->start + number * (size_t)sizeclass_table[3].size),
+                             SLAB_OK);
+    size_t purged = 0;
+    heap_tidy(heap, true, &purged);
+    assert_true(slab_is_empty(slab));
+    assert_ptr_equal(pagemap_record(block), slab);
+    visit_enter(&heap->visit);
+    heap_stop_marking(heap);
+    visit_leave(&heap->visit);
+    end_marking(heap);
+    assert_true(pagemap_record(block) != slab || slab_is_empty(slab));
+}
+
 static void heap_what_is_put_by_is_bounded(void **state) {
     (void)state;
     static const unsigned packs[] = {256 * KIB / (16 * KIB), 256 * KIB / (PACK_BLOCKS * 640)};
@@ -1183,6 +1346,13 @@ int main(void) {
         cmocka_unit_test_setup(heap_first_blocks_stand_apart, setup),
         cmocka_unit_test_setup(heap_long_runs_of_frees_are_put_by, setup),
         cmocka_unit_test_setup(heap_deepens_where_long_runs_go_through, setup),
+        cmocka_unit_test_setup(heap_marks_long_runs_of_frees, setup),
+        cmocka_unit_test_setup(heap_marks_nothing_of_few_or_long_blocks, setup),
+        cmocka_unit_test_setup(heap_serves_what_is_marked, setup),
+        cmocka_unit_test_setup(heap_ends_a_run_that_goes_astray, setup),
+        cmocka_unit_test_setup(heap_marks_one_class_at_a_time, setup),
+        cmocka_unit_test_setup(heap_frees_what_is_marked_once, setup),
+        cmocka_unit_test_setup(heap_keeps_the_slab_that_is_marked, setup),
         cmocka_unit_test_setup(heap_what_is_put_by_is_bounded, setup),
         cmocka_unit_test_setup(heap_gets_the_pages_of_slabs_that_will_be_filled, setup),
         cmocka_unit_test_setup(heap_that_grows_gives_up_what_it_put_by, setup),

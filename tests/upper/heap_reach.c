@@ -165,6 +165,33 @@ static void heap_reach_sees_all_that_is_held(void **state) {
     end(other);
 }
 
+/* Nothing but marks: they count as something that is held, and a visitor collects them. */
+static void heap_reach_collects_marks(void **state) {
+    (void)state;
+    enum { BLOCKS = 5000 };
+    static void *blocks[BLOCKS];
+    struct heap *heap = sleeper();
+    unsigned count = 0;
+    while (count < BLOCKS)
+        blocks[count++] = take(heap);
+    while (!heap->marks.slab || heap->marks.left % 2 == 0)
+        give(heap, blocks[--count]);
+    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
+        assert_true(class == CLASS || !*(void **)heap->top[class]);
+    fake.begin = fake.confirm = REACH_ASLEEP;
+    assert_int_equal(heap_reach(heap, false), HEAP_HOLDS);
+    give(heap, blocks[--count]);
+    assert_int_equal(heap_reach(heap, false), HEAP_HOLDS); /* it does not rest */
+    assert_int_equal(heap_reach(heap, false), HEAP_REACHED);
+    assert_null(heap->marks.slab);
+    assert_int_equal(heap->marking, SIZECLASS_COUNT);
+    assert_int_equal(heap->class[CLASS].out, count);
+    assert_int_equal(heap_reach(heap, false), HEAP_HOLDS_NOTHING);
+    while (count > 0)
+        give(heap, blocks[--count]);
+    end(heap);
+}
+
 /* A thread that needs another slab has sent what it held back: its owner may have use for it, and it counts as freed. */
 static void heap_sends_before_it_grows(void **state) {
     (void)state;
@@ -214,6 +241,7 @@ int main(void) {
         cmocka_unit_test_setup(heap_reach_empties_what_a_sleeper_holds, setup),
         cmocka_unit_test_setup(heap_reach_asks_the_busy_again_when_they_have_run, setup),
         cmocka_unit_test_setup(heap_reach_sees_all_that_is_held, setup),
+        cmocka_unit_test_setup(heap_reach_collects_marks, setup),
         cmocka_unit_test_setup(heap_sends_before_it_grows, setup),
         cmocka_unit_test_setup(heap_is_left_after_a_fork, setup),
     };

@@ -90,6 +90,22 @@ static void walk_magazines(struct heap *heap, unsigned class) {
         see_block(mine->spare->blocks[i], class);
 }
 
+/* What is marked of the class: its magazine looks empty and full, then. */
+static void walk_marks(struct heap *heap, unsigned class) {
+    const struct heap_class *mine = &heap->class[class];
+    const struct marks *marks = &heap->marks;
+    if (heap->marking != class)
+        return;
+    assert_ptr_equal(heap->top[class], &mine->array[heap_words(mine) - 1]);
+    assert_int_equal((uintptr_t)(heap->top[class] + sizeof(void *)) & 255, 0);
+    if (!marks->slab)
+        return;
+    assert_int_equal(marks->slab->class, class);
+    for (unsigned number = 0; number < marks->slab->carved; number++)
+        if (marks->bytes[number])
+            see_block(marks->slab->start + number * (size_t)sizeclass_table[class].size, class);
+}
+
 static void walk_packs(struct heap *heap) {
     unsigned packs = 0;
     size_t bytes = 0;
@@ -150,6 +166,7 @@ static void walk(void) {
         walk_packs(heap);
         for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
             walk_magazines(heap, class);
+            walk_marks(heap, class);
             walk_bins(heap, class);
         }
     }
