@@ -139,6 +139,14 @@ def test_stripped() -> None:
             check_mixed(explain(pid), said)
 
 
+def test_what_a_long_run_has_freed_is_at_hand() -> None:
+    with holder("run", PROGRAMS / "explain_holder") as (pid, said):
+        found = explain(pid)
+        check_sum(found)
+        near("live small blocks", parts_of(found)["live_small"], said["live_small"], 4 * KIB, 24 * KIB)
+        assert found["torn_records"] == 0
+
+
 def test_a_huge_page_that_is_hardly_used_is_excess() -> None:
     with holder("huge", PROGRAMS / "explain_holder") as (pid, said):
         found = explain(pid)

@@ -1,6 +1,7 @@
 /* Holds a known amount of memory in every state that `hakmem explain` tells apart, says how much, and sleeps.
  *
  *   holder mixed    live and free blocks, a thread with full magazines and outbox, large blocks, all of them touched
+ *   holder run      is in the middle of a long run of frees: what it has freed of the last slab is marked
  *   holder huge     one small block on a page of 2 MiB, if the kernel can be asked for that
  *   holder change   takes and gives back for as long as it lives
  *   holder exit     64 MiB live, and returns
@@ -27,7 +28,9 @@ enum {
     POSTED = 100,     /* blocks of 512 bytes that the thread frees for main */
     GONE = 512,       /* blocks of 32 KiB that go, slab after slab */
     CACHED = 8 << 20, /* bytes of a large block that is freed */
-    RUN = 300000      /* bytes of a large block that stays */
+    RUN = 300000,     /* bytes of a large block that stays */
+    LONG = 20000,     /* blocks of 64 bytes ... */
+    FREED = 10000     /* ... of which the first go, down to the middle of a slab of 1,024 */
 };
 
 static void *live[LIVE], *halved[HALVED], *posted[POSTED], *gone[GONE];
@@ -107,6 +110,17 @@ static void hold_mixed(void) {
     say("gone", bytes);
 }
 
+static void hold_run(void) {
+    size_t bytes = 0;
+    for (unsigned i = 0; i < LONG; i++)
+        live[i] = take(64);
+    for (unsigned i = 0; i < FREED; i++)
+        give(live[i]);
+    for (unsigned i = FREED; i < LONG; i++)
+        bytes += malloc_usable_size(live[i]);
+    say("live_small", bytes);
+}
+
 static void hold_huge(void) {
     uintptr_t page = (uintptr_t)take(100) >> 21 << 21;
     say("huge", madvise((void *)page, 1 << 21, MADV_COLLAPSE) == 0 ? 1 << 21 : 0);
@@ -129,6 +143,8 @@ int main(int count, char **words) {
         change();
     if (!strcmp(mode, "huge"))
         hold_huge();
+    if (!strcmp(mode, "run"))
+        hold_run();
     if (!strcmp(mode, "mixed"))
         hold_mixed();
     if (!strcmp(mode, "exit")) {
