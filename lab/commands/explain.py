@@ -10,8 +10,9 @@ from typing import Annotated
 import typer
 
 from lab import results
-from lab.errors import AskedWrongly, LabError
+from lab.errors import LabError
 from lab.explain import hold, report, snapshot
+from lab.explain.problems import process_id
 
 
 def command(
@@ -28,18 +29,11 @@ def command(
     """
     if run:
         return _run(words, run, top, to_json)
-    pid = _process_id(words)
+    pid = process_id(words, "hakmem explain PID, or hakmem run --explain -- CMD")
     with snapshot.stopped(pid) if stop else contextlib.nullcontext():
         found = snapshot.take(pid, "stopped" if stop else "running", estimate)
     results.give(report.lines(found, top), report.as_json(found), to_json)
     return 0
-
-
-def _process_id(words: list[str]) -> int:
-    if len(words) != 1 or not words[0].isdecimal() or not int(words[0]):
-        fix = "hakmem explain PID, or hakmem run --explain -- CMD"
-        raise AskedWrongly(f"'{' '.join(words)}' is not a process id", fix)
-    return int(words[0])
 
 
 def _run(words: list[str], library: str, top: int, to_json: str) -> int:

@@ -19,6 +19,13 @@ class TornError(Exception):
     """What was read makes no sense: the process changed it meanwhile. Never shown; the reader leaves it out."""
 
 
+def process_id(words: list[str], usage: str) -> int:
+    """The one word of the command line. Raises AskedWrongly when it is no process id."""
+    if len(words) != 1 or not words[0].isdecimal() or not int(words[0]):
+        raise AskedWrongly(f"'{' '.join(words)}' is not a process id", usage)
+    return int(words[0])
+
+
 def no_process(pid: int) -> LabError:
     """There is no such process; or it has no memory any more, or never had."""
     if Path(f"/proc/{pid}").exists():

@@ -1,4 +1,4 @@
-# hakmem explain and hakmem run --explain: what they give to the Python of build/venv, and in which environment.
+# hakmem explain, hakmem top and hakmem run --explain: what they give to the Python of build/venv, and in which environment.
 
 . "$(dirname "$0")/tree.sh"
 
@@ -16,7 +16,10 @@ lib=$tree/build/standard/libhakmem.so
 try env PYTHONPATH=mine "$tree/hakmem" explain --stop 17
 expect_status 0 'explain'
 expect_output "<$tree><explain><--stop><17> [] [mine] []" 'the words reach the lab, and nothing is built'
-[ ! -e "$lib" ] || complain 'explain needs no library'
+try env PYTHONPATH=mine "$tree/hakmem" top --count 2 17
+expect_status 0 'top'
+expect_output "<$tree><top><--count><2><17> [] [mine] []" 'the words of top'
+[ ! -e "$lib" ] || complain 'explain and top need no library'
 
 try env PYTHONPATH=mine "$tree/hakmem" run --explain --profile lean -- sh -c 'echo "a b"'
 expect_status 0 'run --explain'
