@@ -319,13 +319,16 @@ void heap_shorten(struct heap *heap, unsigned class, unsigned out) {
     heap_rewind(heap, class, heap_words(mine) - 1 - holds);
 }
 
-/* The block that was freed last, if those before it lie in its unit, too: as two of the last LOOKED_AT tell. */
+/* The block that was freed last, if those before it lie in its unit, too: as two of the last LOOKED_AT tell, and after a run that went
+ * astray all of the magazine. */
 static const void *heap_run(const struct heap *heap, unsigned class) {
     const struct heap_class *mine = &heap->class[class];
-    void **last = (void **)heap->top[class];
-    bool near = last - &mine->array[mine->sentinel] >= LOOKED_AT &&
-                pagemap_same_unit(last[0], last[1 - RUN]) && pagemap_same_unit(last[0], last[1 - LOOKED_AT]);
-    return near ? *last : NULL;
+    void **last = (void **)heap->top[class], **first = &mine->array[mine->sentinel + 1];
+    bool near = last - first >= LOOKED_AT - 1 && pagemap_same_unit(last[0], last[1 - RUN]) &&
+                pagemap_same_unit(last[0], last[1 - LOOKED_AT]);
+    bool whole =
+        near && pagemap_same_unit(last[0], first[0]) && pagemap_same_unit(last[0], first[(last - first) / 2]);
+    return near && (whole || heap->credit >= 0) ? *last : NULL;
 }
 
 /* The program does nothing but free: all goes to the slabs, so that this is called less often. */

@@ -7,6 +7,7 @@ enum {
     MARKED_FROM = 1024,    /* blocks of the class that are out: towards the end no slab is held for marks */
     MARKED_LEAST = 32,     /* blocks of a slab that are not back yet */
     STRAY_COST = 16,       /* blocks that must be marked for one that comes from another slab */
+    WORD_COST = 2,         /* and for each word that a change to another slab looks at */
     CREDIT_FIRST = 128,
     CREDIT_MOST = 1024
 };
@@ -86,8 +87,13 @@ static bool heap_stray(struct heap *heap, unsigned class, void *block) {
         heap_put_back(heap, class, &block, 1);
         return true;
     }
+    heap->credit -= heap->marks.slab ? WORD_COST * (int32_t)heap->marks.words : 0;
     heap_collect_marks(heap);
-    return heap->credit >= 0 && heap_mark_slab(heap, slab) && marks_add(&heap->marks, block) == MARKS_TAKEN;
+    if (heap->credit < 0)
+        return false;
+    slab = pagemap_record_tagged(
+        block, heap->tag | class); /* anew: if it was the one that was marked, it may have gone */
+    return heap_mark_slab(heap, slab) && marks_add(&heap->marks, block) == MARKS_TAKEN;
 }
 
 bool heap_mark(struct heap *heap, unsigned class, void *block) {

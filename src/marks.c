@@ -35,6 +35,8 @@ unsigned marks_collect(struct marks *marks) {
         unsigned char *bytes = marks->bytes + word * 64;
         bool twice;
         uint64_t bits = bits_of_bytes(bytes, &twice);
+        if (bits == 0)
+            continue;
         if (UNLIKELY(twice))
             slab_report_refused(slab, word, marks_twice(bytes));
         memset(bytes, 0, 64);

@@ -7,8 +7,8 @@
  * bits of the slab. docs/experiments/marks.md
  *
  * P1  only an address at which a block starts that was carved is marked; another changes nothing
- * P2  a marked block is not free in its slab, so that the slab stays; one that was marked twice, or free already, is said to be
- *     when the marks are collected, and is free once (a byte counts to 255: of more second frees in a row some are not said)
+ * P2  a marked block is not free in its slab, so that the slab stays; one that was marked twice, or free already, is said to be when
+ *     the marks are collected, and is free once. A byte counts to 255: a block that is freed 256 times stays out unsaid
  * P3  when no slab is marked, no byte of the table is set
  *
  * Called by heap and alloc; by the heap's thread, or for one that sleeps by who stands in for it. Constant time but for
