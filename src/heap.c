@@ -17,9 +17,8 @@ enum {
     SWEEP = 2,          /* classes looked at for a magazine that is emptied on behalf of another */
     DRAINING = 2,       /* during a burst the magazine holds at most this part of the class's blocks */
     LEAST_HELD = 4,     /* blocks, and that many at least */
-    LOOKED_AT =
-        16, /* blocks in a row: with the first two and the last in one unit they are taken for a run */
-    RUN = 8 /* ... and that many at least */
+    LOOKED_AT = 16,     /* blocks in a row: a run, when the first two and the last are in one unit ... */
+    RUN = 8             /* ... and that many at least */
 };
 
 /* The one word of a magazine that does not exist: empty for a pop, full for a push. */

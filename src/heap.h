@@ -74,9 +74,8 @@ struct heap {
     uint64_t work;       /* refills from slabs and flushes to them */
     uint64_t tidy_since; /* work when a visitor found nothing left to do */
     struct packs packs;
-    uint8_t marking; /* the class whose blocks are marked; SIZECLASS_COUNT: none */
-    int32_t
-        credit; /* of the run that marks: what is left for blocks of other slabs; negative: it went astray */
+    uint8_t marking;       /* the class whose blocks are marked; SIZECLASS_COUNT: none */
+    int32_t credit;        /* what is left of the run for blocks of other slabs; negative: it went astray */
     uint32_t seen;         /* marks.left when another class would have liked to mark */
     uint32_t strayed_left; /* the same when a block came that is of another slab: ... */
     struct slab *strayed;  /* ... this one */

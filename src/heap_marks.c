@@ -91,8 +91,8 @@ static bool heap_stray(struct heap *heap, unsigned class, void *block) {
     heap_collect_marks(heap);
     if (heap->credit < 0)
         return false;
-    slab = pagemap_record_tagged(
-        block, heap->tag | class); /* anew: if it was the one that was marked, it may have gone */
+    /* Anew: if it was the one that was marked, it may have gone. */
+    slab = pagemap_record_tagged(block, heap->tag | class);
     return heap_mark_slab(heap, slab) && marks_add(&heap->marks, block) == MARKS_TAKEN;
 }
 

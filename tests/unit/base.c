@@ -30,6 +30,29 @@ static void base_bits_of_a_word(void **state) {
     assert_int_equal(bits_count(UINT64_MAX), 64);
 }
 
+/* Every single byte with every value, and random ones, against a walk over them. */
+static void base_bits_of_bytes(void **state) {
+    (void)state;
+    static ALIGNED(16) unsigned char bytes[64];
+    uint64_t random = 88172645463325252u;
+    for (unsigned round = 0; round < 64 * 256 + 20000; round++) {
+        uint64_t expected = 0;
+        bool more, any = false;
+        for (unsigned i = 0; i < 64; i++) {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            unsigned often = round % 3 ? 2 : 256;
+            bytes[i] =
+                round < 64 * 256 ? (i == round / 256 ? round % 256 : 0) : random % often * (random >> 40 & 1);
+            expected |= (uint64_t)(bytes[i] != 0) << i;
+            any |= bytes[i] > 1;
+        }
+        assert_true(bits_of_bytes(bytes, &more) == expected);
+        assert_int_equal(more, any);
+    }
+}
+
 static void base_P2_step_is_full_when_the_low_byte_wraps(void **state) {
     (void)state;
     static ALIGNED(256) unsigned char array[512];
@@ -47,6 +70,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(base_P1_aligned_values_stay),
         cmocka_unit_test(base_bits_of_a_word),
+        cmocka_unit_test(base_bits_of_bytes),
         cmocka_unit_test(base_P2_step_is_full_when_the_low_byte_wraps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
