@@ -140,7 +140,7 @@ enum heap_tidied heap_tidy(struct heap *heap, bool now, size_t *purged) {
     tidy_leave(heap);
     for (unsigned i = 0; i < tidying.found; i++) {
         const struct slab_pages *pages = &tidying.pages[i];
-        *purged += superslab_decommit(pages->start, pages->bytes) ? pages->bytes : 0;
+        *purged += superslab_decommit(pages->slab->home, pages->start, pages->bytes) ? pages->bytes : 0;
         if (i + 1 == tidying.found || pages[1].slab != pages->slab)
             remote_return(pages->slab);
     }

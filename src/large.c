@@ -81,7 +81,7 @@ FLATTEN void large_delete(struct large *large) {
 static void large_give_tail_home(const struct large *large, size_t size) {
     size_t used = align_up(size, os_page_size());
     if (large->extent - used >= large->extent / LARGE_TAIL_LEAST && limit_may_purge())
-        superslab_decommit(large->start + used, large->extent - used);
+        superslab_decommit(large->home, large->start + used, large->extent - used);
 }
 
 /* What a request may be served with. */

@@ -6,11 +6,13 @@
 #include "os.h"
 
 #define SUPERSLAB_SIZE ((size_t)SUPERSLAB_UNITS * UNIT_SIZE)
+#define AREA_SIZE ((size_t)AREA_UNITS * UNIT_SIZE)
 
 enum {
     TABLE_SIZE = 1 << 18, /* superslabs: 1 TiB */
     LENGTHS = SUPERSLAB_RUN_LARGEST,
     GROW_LARGEST = 64,   /* superslabs in one mapping */
+    AREA_UNITS = 32,     /* of a huge page of 2 MiB */
     KEPT_SIXTEENTHS = 11 /* of what is dirty below the peak, if blocks are not written whole */
 };
 
@@ -21,8 +23,6 @@ _Static_assert(TABLE_SIZE / 64 / 64 <= 64, "one word sums up the middle");
 
 /* Every sixteenth unit: where longest runs lie side by side. */
 #define APART 0x0001000100010001ULL
-
-/* Whether blocks of more than two pages are written whole. */
 
 static struct {
     struct lock lock;
@@ -163,6 +163,7 @@ static bool superslab_enter(unsigned char *start, unsigned units, bool huge) {
     made->start = start;
     made->units = units;
     made->huge = huge;
+    made->calm = 0;
     made->free = superslab_mask(0, units);
     superslab_add(&superslabs.mapped_units, units);
     superslab_add(&superslabs.free_units, units);
@@ -376,8 +377,44 @@ void superslab_give_empty(struct superslab *home, void *start, unsigned units) {
     lock_release(&superslabs.lock);
 }
 
-bool superslab_decommit(void *start, size_t bytes) {
-    return superslabs.decommit && os_advise(start, bytes, superslabs.decommit_lazily ? OS_FREE : OS_DONTNEED);
+static bool superslab_is_calm(const struct superslab *home, unsigned area) {
+    return __atomic_load_n(&home->calm, __ATOMIC_RELAXED) >> area & 1;
+}
+
+/* Where huge pages were asked for the kernel makes one by and by of an area that has a single page in memory (khugepaged,
+ * max_ptes_none): what went home of it would come back. So it is to make no more where only a part goes home. Relaxed: two threads
+ * may both say so. docs/experiments/huge-pages.md */
+static void superslab_calm(struct superslab *home, const unsigned char *start, size_t bytes) {
+    for (unsigned area = 0; area < home->units / AREA_UNITS; area++) {
+        unsigned char *at = home->start + area * AREA_SIZE, *end = at + AREA_SIZE;
+        bool apart = start + bytes <= at || end <= start, whole = start <= at && end <= start + bytes;
+        if (!apart && !whole && !superslab_is_calm(home, area) && limit_may_split() &&
+            os_advise(at, AREA_SIZE, OS_SMALL))
+            __atomic_fetch_or(&home->calm, (uint8_t)(1u << area), __ATOMIC_RELAXED);
+    }
+}
+
+/* Of areas that hold no page any more, now that those of `mask` are home, huge ones may be made again. Under the lock, which is not
+ * held during a call: units of the mask are still nobody's, so that the superslab stays. */
+static void superslab_rouse(struct superslab *home, uint64_t mask) {
+    for (unsigned area = 0; area < home->units / AREA_UNITS; area++) {
+        uint64_t all = superslab_mask(area * AREA_UNITS, AREA_UNITS),
+                 clean = home->free & ~home->dirty & ~home->stale;
+        if (!superslab_is_calm(home, area) || ((clean | mask) & all) != all)
+            continue;
+        lock_release(&superslabs.lock);
+        os_advise(home->start + area * AREA_SIZE, AREA_SIZE, OS_HUGE);
+        lock_take(&superslabs.lock);
+        __atomic_fetch_and(&home->calm, (uint8_t) ~(1u << area), __ATOMIC_RELAXED);
+    }
+}
+
+bool superslab_decommit(struct superslab *home, void *start, size_t bytes) {
+    if (!superslabs.decommit)
+        return false;
+    if (home && home->huge)
+        superslab_calm(home, start, bytes);
+    return os_advise(start, bytes, superslabs.decommit_lazily ? OS_FREE : OS_DONTNEED);
 }
 
 /* Under the lock, which is not held during a call. */
@@ -397,8 +434,10 @@ static size_t superslab_purge_from(uint32_t *from, bool rested, size_t keep, uns
         unsigned char *start = home->start + (size_t)bits_lowest(mask) * UNIT_SIZE;
         size_t bytes = (size_t)bits_count(mask) * UNIT_SIZE;
         lock_release(&superslabs.lock);
-        bool advised = superslab_decommit(start, bytes); /* P4: claimed above */
+        bool advised = superslab_decommit(home, start, bytes); /* P4: claimed above */
         lock_take(&superslabs.lock);
+        if (UNLIKELY(home->calm) && advised && !superslabs.decommit_lazily)
+            superslab_rouse(home, mask);
         superslab_return_empty(home, mask, !advised || superslabs.decommit_lazily);
         if (advised)
             purged += bytes;

@@ -11,7 +11,7 @@
  * P1  a unit handed out is not free, and nobody else has it
  * P2  dirty and stale units are free units
  * P3  the sum of dirty units is what superslab_dirty_bytes says
- * P4  advice is only given on units that this room mapped and that nobody has
+ * P4  pages are only given home of units that this room mapped and that nobody has
  *
  * The lowest superslab with a run that fits is used first, so that the high ones drain. One lock of rank 5;
  * purging takes units out, advises outside the lock, and puts them back. Finding a run takes bounded time:
@@ -38,6 +38,7 @@ struct superslab {
     uint32_t units;              /* how many it has */
     uint32_t look;
     bool huge;                     /* huge pages were asked for: that a page is in memory tells nothing */
+    uint8_t calm;                  /* ... but for these areas of AREA_UNITS no longer; a bit each, atomic */
     struct superslab *next_vacant; /* while it has no address space */
 };
 
@@ -85,9 +86,9 @@ size_t superslab_unmap_free(void);
  * caller at a time. */
 void superslab_count_waiting(size_t units);
 
-/* Gives the pages of a range home that is in this room's units and in nobody's use; what stands there is lost. False
+/* Gives the pages of a range home that is in units of `home` and in nobody's use (NULL: in a mapping); what stands there is lost. False
  * when it was not done, because the option or the kernel is against it. */
-bool superslab_decommit(void *start, size_t bytes);
+bool superslab_decommit(struct superslab *home, void *start, size_t bytes);
 
 /* How many bytes of units may be dirty so that they and what is in use are at most a sixteenth more than what was ever
  * in use at once. */
