@@ -4,6 +4,7 @@
 #include "lifecycle.h"
 #include "next.h"
 #include "janitor.h"
+#include "sample.h"
 
 #include <errno.h>
 #include <string.h>
@@ -35,7 +36,27 @@ static void *alloc_borrowed(unsigned class) {
     return block ? block : alloc_fail();
 }
 
-COLD static void *alloc_first(size_t size, unsigned class) {
+/* Where nothing can be loaded there is nothing to wait for. */
+static COLD void alloc_prepare_samples(const void *caller) {
+    if (!os_has_linker() || janitor_may_start_from(caller))
+        sample_prepare();
+}
+
+/* The thread is watched. `caller` is malloc's, or one in this library. */
+static NOINLINE void *alloc_watched(size_t size, unsigned class, const void *caller) {
+    heap_watch_begin();
+    if (UNLIKELY(!sample_is_prepared()))
+        alloc_prepare_samples(caller);
+    void *block = alloc_class(size, class);
+    if (LIKELY(block != NULL))
+        sample_took(&heap_own->sampled, block, size);
+    heap_watch_end();
+    return block;
+}
+
+COLD static void *alloc_first(size_t size, unsigned class, const void *caller) {
+    if (heap_is_watched())
+        return alloc_watched(size, class, caller);
     struct heap *heap = lifecycle_attach();
     if (heap)
         return alloc_class(size, class);
@@ -44,7 +65,7 @@ COLD static void *alloc_first(size_t size, unsigned class) {
 
 NOINLINE void *alloc_miss(size_t size, unsigned class, struct heap *heap) {
     if (UNLIKELY(heap == &heap_none))
-        return alloc_first(size, class);
+        return alloc_first(size, class, __builtin_return_address(0));
     void *block = heap_refill(heap, class);
     if (UNLIKELY(block == NULL)) {
         purge_for_space(); /* also takes blocks out of magazines: whatever it returns, it may have helped */
@@ -67,9 +88,19 @@ static COLD void *alloc_large_again(size_t size, size_t alignment, bool *zeroed)
     return block ? block : alloc_fail();
 }
 
-static ALWAYS_INLINE void alloc_count_large(void) {
+static COLD void alloc_watch_large(const void *block, size_t size) {
+    if (!heap_is_watched())
+        return;
+    heap_watch_begin();
+    sample_took(&heap_own->sampled, block, size);
+    heap_watch_end();
+}
+
+static ALWAYS_INLINE void alloc_count_large(const void *block, size_t size) {
     if (LIKELY(heap_own != NULL))
         heap_own->larges++;
+    if (UNLIKELY(heap_watched != NULL))
+        alloc_watch_large(block, size);
     purge_after_take();
 }
 
@@ -77,7 +108,7 @@ static ALWAYS_INLINE void *alloc_large_aligned(size_t size, size_t alignment, bo
     void *block = large_new(size, alignment, zeroed);
     if (UNLIKELY(!block) && !(block = alloc_large_again(size, alignment, zeroed)))
         return NULL;
-    alloc_count_large();
+    alloc_count_large(block, size);
     return block;
 }
 
@@ -129,15 +160,28 @@ static COLD struct heap *alloc_heap_of_freer(void) {
     return heap ? heap : &heap_none;
 }
 
+static NOINLINE void alloc_free_watched(void *block) {
+    sample_gone(block);
+    heap_watch_begin();
+    alloc_free(block);
+    heap_watch_end();
+}
+
 static void alloc_free_small(uint32_t tag, void *block, const void *caller) {
+    if (heap_is_watched()) {
+        alloc_free_watched(block);
+        return;
+    }
     struct heap *heap = heap_mine();
     unsigned class = pagemap_kind(tag);
     if ((tag ^ heap->tag) < SIZECLASS_COUNT) {
         alloc_free_local(heap, class, block, caller);
         return;
     }
-    if (heap == &heap_none)
+    if (heap == &heap_none) {
+        sample_gone(block);
         heap = alloc_heap_of_freer();
+    }
     if (heap != &heap_none)
         alloc_count_free(heap, class);
     if (!heap->outbox)
@@ -157,8 +201,10 @@ static NOINLINE void alloc_free_large(void *block, const void *caller) {
         misuse_report(MISUSE_INSIDE, block);
         return;
     }
-    if (heap_own)
+    if (LIKELY(heap_own != NULL))
         heap_own->large_frees++;
+    if (UNLIKELY(heap_watched != NULL || heap_own == NULL))
+        sample_gone(block);
     large_delete(large);
     janitor_after_free(caller);
 }
@@ -326,7 +372,7 @@ static void *alloc_grown(size_t usable, size_t size) {
     void *block = large ? large_new_to_grow(size, usable) : NULL;
     if (!block)
         return alloc_malloc(size);
-    alloc_count_large();
+    alloc_count_large(block, size);
     return block;
 }
 
@@ -352,13 +398,23 @@ static void *alloc_realloc_foreign(void *block, size_t size) {
     return alloc_fail();
 }
 
+static NOINLINE void *alloc_resize(struct large *large, void *block, size_t size) {
+    if (LIKELY(heap_watched == NULL))
+        return large_resize(large, size);
+    sample_gone(block); /* before another thread may get its address */
+    void *resized = large_resize(large, size);
+    if (resized)
+        alloc_watch_large(resized, size);
+    return resized;
+}
+
 static void *alloc_realloc_large(struct large *large, void *block, size_t size) {
     if (!large) {
         misuse_report(MISUSE_INSIDE, block);
         return alloc_fail();
     }
     if (size > SIZECLASS_LARGEST) {
-        void *resized = large_resize(large, size);
+        void *resized = alloc_resize(large, block, size);
         if (resized)
             return resized;
     } else if (alloc_fits(size, large->bytes)) {

@@ -8,6 +8,7 @@
 #include "lock.c"
 #include "log.c"
 #include "pages.c"
+#include "poisson.c"
 #include "reach.c"
 #include "seams.c"
 #include "visit.c"
@@ -50,6 +51,7 @@
 #include "stats.c"
 
 #include "janitor.c"
+#include "sample.c"
 
 #include "lifecycle.c"
 

@@ -28,6 +28,7 @@
 
 #include "marks.h"
 #include "pack.h"
+#include "poisson.h"
 #include "reach.h"
 #include "remote.h"
 #include "favour.h"
@@ -90,6 +91,7 @@ struct heap {
     uint64_t glance;         /* a visitor's: what stood in the magazines at the last look */
     bool out_of_reach;       /* with that the thread was found where it must not be disturbed */
     struct favour_seat seat; /* the thread's, at locks with a favourite */
+    struct poisson sampled;  /* when its next allocation is noted down, where that is done */
 };
 
 /* Stands for "no heap yet": every class looks empty and full at once. Never written. */
@@ -104,6 +106,9 @@ extern THREAD_LOCAL struct ALIGNED(16) heap_current {
     struct heap *heap;
     uint32_t tag;
 } heap_current;
+
+/* Instead of heap_current.heap, of a thread that is watched: see heap_watch. NULL: it is not. */
+extern THREAD_LOCAL struct heap *heap_watched;
 
 /* Relaxed: once a call, so that it works with the one or the other; pairs with reach_sleeper. */
 static ALWAYS_INLINE struct heap *heap_load(void) {
@@ -126,6 +131,17 @@ static inline struct heap *heap_mine(void) {
 void heap_move_in(struct heap *heap);
 void heap_make_reachable(struct heap *heap);
 struct heap *heap_move_out(void);
+
+/* From now on all threads are watched: heap_current stays what it is without a heap, so that every call takes its miss branch, where
+ * alloc sees to what is to be seen, and a hit pays nothing for those who watch nothing. Told once, before there are threads. */
+void heap_watch(void);
+
+/* True when the calling thread is watched, and not between the two that follow, where its calls are as any other's. */
+static inline bool heap_is_watched(void) {
+    return UNLIKELY(heap_watched != NULL) && heap_load() == &heap_none;
+}
+void heap_watch_begin(void);
+void heap_watch_end(void);
 
 /* After fork: only the calling thread is left. Its next call leaves its heap to those that are idle and begins with
  * another, so that little of what parent and child share is written to, and copied. */

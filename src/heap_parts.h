@@ -31,7 +31,7 @@ struct heaps {
     uint32_t warm_units; /* of empty slabs, that an idle heap may keep */
     size_t touched;      /* relaxed: a hint */
     size_t page;         /* of the kernel */
-    bool populate;
+    bool populate, watch;
 };
 
 extern struct heaps heaps;

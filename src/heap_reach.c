@@ -3,17 +3,22 @@
 
 #include "os.h"
 
-THREAD_LOCAL struct heap *heap_own;
+THREAD_LOCAL struct heap *heap_own, *heap_watched;
+
+/* The word of the calling thread that visitors store to. */
+static struct heap **heap_word(void) {
+    return heaps.watch ? &heap_watched : &heap_current.heap;
+}
 
 void heap_move_in(struct heap *heap) {
     heap_own = heap;
     favour_seat = &heap->seat;
-    heap_current.tag = heap->tag;
-    __atomic_store_n(&heap_current.heap, heap, __ATOMIC_RELAXED);
+    heap_current.tag = heaps.watch ? HEAP_NO_TAG : heap->tag;
+    __atomic_store_n(heap_word(), heap, __ATOMIC_RELAXED);
 }
 
 static void heap_found_thread(struct heap *heap) {
-    heap->current = &heap_current.heap;
+    heap->current = heap_word();
     heap_count_threads(1);
 }
 
@@ -41,6 +46,7 @@ struct heap *heap_move_out(void) {
     favour_seat = NULL; /* the next thread of this heap sits there */
     heap_current.tag = HEAP_NO_TAG;
     __atomic_store_n(&heap_current.heap, &heap_none, __ATOMIC_RELAXED);
+    __atomic_store_n(&heap_watched, NULL, __ATOMIC_RELAXED);
     visit_leave(&heap->visit);
     return heap;
 }
@@ -69,7 +75,7 @@ static struct heap *heap_leave_inherited(void) {
 COLD struct heap *heap_await_visitor(void) {
     struct heap *heap = heap_own;
     visit_enter(&heap->visit);
-    bool forked = heap_load() == &heap_none;
+    bool forked = __atomic_load_n(heap_word(), __ATOMIC_RELAXED) == &heap_none;
     visit_leave(&heap->visit);
     return forked ? heap_leave_inherited() : heap;
 }
@@ -84,6 +90,32 @@ void heap_in_child(void) {
         return;
     if (heap_own->current) /* it is still known that it can be reached, but not any more where */
         __atomic_store_n(&heap_own->thread.number, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(heap_word(), &heap_none, __ATOMIC_RELAXED);
+}
+
+/* ---- watched threads ---- */
+
+void heap_watch(void) {
+    heaps.watch = true;
+    if (!heap_own) /* the first call of the process may have needed memory itself */
+        return;
+    __atomic_store_n(&heap_current.heap, &heap_none, __ATOMIC_RELAXED);
+    heap_move_in(heap_own);
+    if (heap_own->current)
+        heap_own->current = heap_word();
+}
+
+/* What the call loads from heap_current until the end is what it has loaded here, once, from the word that visitors know. */
+void heap_watch_begin(void) {
+    struct heap *heap = __atomic_load_n(&heap_watched, __ATOMIC_RELAXED); /* as heap_load */
+    if (UNLIKELY(heap == &heap_none))
+        heap = heap_await_visitor();
+    heap_current.tag = heap->tag;
+    __atomic_store_n(&heap_current.heap, heap, __ATOMIC_RELAXED);
+}
+
+void heap_watch_end(void) {
+    heap_current.tag = HEAP_NO_TAG;
     __atomic_store_n(&heap_current.heap, &heap_none, __ATOMIC_RELAXED);
 }
 

@@ -69,7 +69,7 @@ static bool janitor_is_inside(const void *caller, const struct text *text) {
     return (uintptr_t)caller >= text->from && (uintptr_t)caller < text->to;
 }
 
-static bool janitor_may_start_from(const void *caller) {
+bool janitor_may_start_from(const void *caller) {
     return janitor.libc.from != 0 && !janitor_is_inside(caller, &janitor.libc) &&
            !janitor_is_inside(caller, &janitor.linker);
 }

@@ -33,6 +33,10 @@ extern _Atomic bool janitor_awake;
 /* Wakes the janitor, or does its work for a bounded while, if enough was freed. `caller`: who called the allocator. */
 void janitor_call(const void *caller);
 
+/* False when whoever called the allocator is inside of libc or the dynamic linker, or may be: they may hold locks that starting a
+ * thread, or loading a library, needs. */
+bool janitor_may_start_from(const void *caller);
+
 /* After a slow path has freed something. */
 static inline void janitor_after_free(const void *caller) {
     if (UNLIKELY(superslab_dirty_bytes() > purge_keep_free) || limit_near())

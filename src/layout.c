@@ -4,6 +4,7 @@
 #include "boxes.h"
 #include "heap.h"
 #include "large.h"
+#include "sample.h"
 
 #define ROOT(object) {#object, &(object), sizeof(object)},
 #define FIELD(name, offset, bytes) {name, (uint32_t)(offset), (uint32_t)(bytes)},

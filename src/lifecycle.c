@@ -10,6 +10,7 @@
 #include "options.h"
 #include "os.h"
 #include "janitor.h"
+#include "sample.h"
 #include "stats.h"
 
 #include <limits.h>
@@ -39,8 +40,8 @@ static void lifecycle_thread_exit(void *heap) {
 
 /* The locks of all rooms, in the order of their ranks from above. */
 static void lifecycle_lock_rooms(bool take) {
-    static void (*const rooms[])(bool) = {purge_lock, heap_lock,      large_lock,
-                                          slab_lock,  superslab_lock, pagemap_lock};
+    static void (*const rooms[])(bool) = {sample_lock, purge_lock,     heap_lock,   large_lock,
+                                          slab_lock,   superslab_lock, pagemap_lock};
     if (take)
         lock_take(&lifecycle.lock);
     for (size_t i = 0; i < ARRAY_LENGTH(rooms); i++)
@@ -98,6 +99,8 @@ static void lifecycle_tell_rooms(size_t keep_free_default) {
                         options.decommit == DECOMMIT_FREE);
     if (!options.purge_thread)
         dense_refuse_samples();
+    if (options.heap_sample > 0 && sample_configure(options.heap_sample))
+        heap_watch();
 }
 
 /* What dlsym allocated while it looked for the next allocator came from a heap of this thread: it goes. */

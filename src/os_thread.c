@@ -89,6 +89,10 @@ uintptr_t os_stack_end(const void *word) {
     return above > here ? above : end > here ? end : 0;
 }
 
+bool os_has_linker(void) {
+    return getauxval(AT_BASE) != 0;
+}
+
 #if defined(__x86_64__)
 
 bool os_own_code(uintptr_t *from, uintptr_t *to) {

@@ -1,0 +1,231 @@
+#include "sample.h"
+
+#include "base.h"
+#include "boxes.h"
+#include "lock.h"
+#include "metadata.h"
+#include "os.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum {
+    SITE_BUCKETS = 4096,
+    LIVE_BUCKETS = 16384,
+    FILTER = 8192,
+    FILTER_FULL = 255, /* a count that got here stays */
+    SITES_MOST = 1 << 16,
+    LIVE_MOST = 1 << 20,
+    LIVE_BATCH = 128, /* records that come at once */
+    OWN_CALLERS = 16, /* frames of the library, at most */
+    STEPS = 4         /* sizes from one power of two to the next that have sites of their own */
+};
+
+struct sample_live {
+    struct sample_live *next;
+    struct sample_site *site;
+    uintptr_t address;
+    size_t bytes;
+};
+
+/* What is there only when samples are taken. */
+struct sample_tables {
+    struct sample_site *sites[SITE_BUCKETS];
+    struct sample_live *live[LIVE_BUCKETS];
+    _Atomic uint8_t filter[FILTER];
+};
+
+enum sample_stage { SAMPLE_UNPREPARED, SAMPLE_PREPARES, SAMPLE_PREPARED };
+
+static struct {
+    struct lock lock;
+    _Atomic uint32_t stage; /* enum sample_stage */
+    uint64_t rate;          /* written once, before there are threads; so are `tables` and the own code */
+    struct sample_tables *tables; /* NULL: nothing is sampled */
+    uintptr_t own_from, own_to;
+    uint64_t lost;
+    struct sample_site *newest; /* stored with release for those who read from outside */
+    struct sample_live *unused;
+    uint32_t site_count, live_count;
+} sample_state = {.lock = LOCK_INITIAL(10)};
+
+/* Weak: libcs but glibc have none. Then every caller is unknown. */
+extern int backtrace(void **addresses, int most) WEAK;
+
+bool sample_configure(size_t rate) {
+    sample_state.rate = rate;
+    if (rate == 0)
+        return true;
+    sample_state.tables = metadata_new(sizeof(struct sample_tables));
+    os_own_code(&sample_state.own_from, &sample_state.own_to);
+    return sample_state.tables != NULL;
+}
+
+bool sample_is_prepared(void) {
+    /* Acquire: what backtrace has loaded; pairs with sample_prepare. */
+    return atomic_load_explicit(&sample_state.stage, memory_order_acquire) == SAMPLE_PREPARED;
+}
+
+COLD void sample_prepare(void) {
+    uint32_t unprepared = SAMPLE_UNPREPARED;
+    if (!atomic_compare_exchange_strong_explicit(&sample_state.stage, &unprepared, SAMPLE_PREPARES,
+                                                 memory_order_relaxed, memory_order_relaxed))
+        return;
+    int kept = errno;
+    void *callers[2];
+    if (backtrace)
+        backtrace(callers, ARRAY_LENGTH(callers));
+    errno = kept;
+    atomic_store_explicit(&sample_state.stage, SAMPLE_PREPARED,
+                          memory_order_release); /* pairs with sample_is_prepared */
+}
+
+/* Sizes that one site has: a quarter of an octave, so that all of them are scaled up by nearly the same. */
+static uint32_t sample_size_class(size_t bytes) {
+    if (bytes < STEPS)
+        return (uint32_t)bytes;
+    unsigned octave = 63 - (unsigned)__builtin_clzll(bytes);
+    return octave * STEPS + (uint32_t)(bytes >> (octave - 2) & (STEPS - 1));
+}
+
+/* ---- who called ---- */
+
+/* Returns how many: the innermost are not the library's own. */
+static uint32_t sample_callers(uintptr_t callers[SAMPLE_DEPTH]) {
+    void *found[SAMPLE_DEPTH + OWN_CALLERS];
+    int kept = errno, count = backtrace ? backtrace(found, ARRAY_LENGTH(found)) : 0, first = 0;
+    errno = kept;
+    while (first < count && (uintptr_t)found[first] >= sample_state.own_from &&
+           (uintptr_t)found[first] < sample_state.own_to)
+        first++;
+    uint32_t depth = 0;
+    while (depth < SAMPLE_DEPTH && first < count)
+        callers[depth++] = (uintptr_t)found[first++];
+    return depth;
+}
+
+/* The finaliser of MurmurHash3 (Appleby), over all words. */
+static uint64_t sample_mix(uint64_t hash, uint64_t word) {
+    hash = (hash ^ word) * 0xff51afd7ed558ccdu;
+    return hash ^ hash >> 33;
+}
+
+static unsigned sample_hash(const void *block, unsigned range) {
+    return (unsigned)(sample_mix(0, (uintptr_t)block >> 4) % range);
+}
+
+/* The site of these callers; made if there is none. NULL: there is no room. Under the lock. */
+static struct sample_site *sample_site(const uintptr_t *callers, uint32_t depth, uint32_t size_class) {
+    uint64_t hash = sample_mix(size_class, depth);
+    for (uint32_t i = 0; i < depth; i++)
+        hash = sample_mix(hash, callers[i]);
+    struct sample_site **bucket = &sample_state.tables->sites[hash % SITE_BUCKETS], *site;
+    for (site = *bucket; site; site = site->next)
+        if (site->depth == depth && site->size_class == size_class &&
+            memcmp(site->callers, callers, depth * sizeof callers[0]) == 0)
+            return site;
+    site =
+        sample_state.site_count < SITES_MOST ? metadata_new(sizeof *site + depth * sizeof callers[0]) : NULL;
+    if (!site)
+        return NULL;
+    memcpy(site->callers, callers, depth * sizeof callers[0]);
+    site->depth = depth;
+    site->size_class = size_class;
+    site->next = *bucket;
+    *bucket = site;
+    site->older = sample_state.newest;
+    sample_state.site_count++;
+    __atomic_store_n(&sample_state.newest, site, __ATOMIC_RELEASE); /* pairs with a reader outside */
+    return site;
+}
+
+/* ---- which are live ---- */
+
+/* Under the lock. */
+static struct sample_live *sample_live_new(void) {
+    if (!sample_state.unused && sample_state.live_count < LIVE_MOST) {
+        struct sample_live *batch = metadata_new(LIVE_BATCH * sizeof *batch);
+        for (unsigned i = 0; batch && i < LIVE_BATCH; i++) {
+            batch[i].next = sample_state.unused;
+            sample_state.unused = &batch[i];
+        }
+        sample_state.live_count += batch ? LIVE_BATCH : 0;
+    }
+    struct sample_live *live = sample_state.unused;
+    if (live)
+        sample_state.unused = live->next;
+    return live;
+}
+
+/* Relaxed: whoever frees the block has got it from whoever counted it. Under the lock. */
+static void sample_count_filter(const void *block, int more) {
+    _Atomic uint8_t *count = &sample_state.tables->filter[sample_hash(block, FILTER)];
+    uint8_t now = atomic_load_explicit(count, memory_order_relaxed);
+    if (now != FILTER_FULL)
+        atomic_store_explicit(count, (uint8_t)(now + more), memory_order_relaxed);
+}
+
+static bool sample_may_be_live(const void *block) {
+    return atomic_load_explicit(&sample_state.tables->filter[sample_hash(block, FILTER)],
+                                memory_order_relaxed) != 0;
+}
+
+static void sample_note(const void *block, size_t bytes, const uintptr_t *callers, uint32_t depth) {
+    lock_take(&sample_state.lock);
+    struct sample_site *site = sample_site(callers, depth, sample_size_class(bytes));
+    struct sample_live *live = site ? sample_live_new() : NULL;
+    if (live) {
+        struct sample_live **bucket = &sample_state.tables->live[sample_hash(block, LIVE_BUCKETS)];
+        *live = (struct sample_live){*bucket, site, (uintptr_t)block, bytes};
+        *bucket = live;
+        site->taken++;
+        site->taken_bytes += bytes;
+        site->live++;
+        site->live_bytes += bytes;
+        ASSERT(P2, site->live <= site->taken);
+        sample_count_filter(block, 1);
+    } else {
+        sample_state.lost++; /* P3 */
+    }
+    lock_release(&sample_state.lock);
+}
+
+static NOINLINE COLD void sample_take(const void *block, size_t bytes) {
+    uintptr_t callers[SAMPLE_DEPTH];
+    uint32_t depth = sample_callers(callers);
+    sample_note(block, bytes, callers, depth);
+}
+
+void sample_took(struct poisson *clock, const void *block, size_t bytes) {
+    if (sample_state.tables && sample_is_prepared() && poisson_is_due(clock, sample_state.rate, bytes))
+        sample_take(block, bytes);
+}
+
+static COLD void sample_forget(const void *block) {
+    lock_take(&sample_state.lock);
+    struct sample_live **place = &sample_state.tables->live[sample_hash(block, LIVE_BUCKETS)], *live;
+    while ((live = *place) != NULL && live->address != (uintptr_t)block)
+        place = &live->next;
+    if (live) {
+        *place = live->next;
+        ASSERT(P1, live->site->live > 0 && live->site->live_bytes >= live->bytes);
+        live->site->live--;
+        live->site->live_bytes -= live->bytes;
+        live->next = sample_state.unused;
+        sample_state.unused = live;
+        sample_count_filter(block, -1);
+    }
+    lock_release(&sample_state.lock);
+}
+
+void sample_gone(const void *block) {
+    if (sample_state.tables && UNLIKELY(sample_may_be_live(block)))
+        sample_forget(block);
+}
+
+void sample_lock(bool take) {
+    if (take)
+        lock_take(&sample_state.lock);
+    else
+        lock_release(&sample_state.lock);
+}
