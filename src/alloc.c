@@ -4,6 +4,7 @@
 #include "lifecycle.h"
 #include "next.h"
 #include "janitor.h"
+#include "os.h"
 #include "sample.h"
 
 #include <errno.h>
@@ -44,13 +45,14 @@ static COLD void alloc_prepare_samples(const void *caller) {
 
 /* The thread is watched. `caller` is malloc's, or one in this library. */
 static NOINLINE void *alloc_watched(size_t size, unsigned class, const void *caller) {
-    heap_watch_begin();
     if (UNLIKELY(!sample_is_prepared()))
         alloc_prepare_samples(caller);
+    heap_watch_begin();
     void *block = alloc_class(size, class);
     if (LIKELY(block != NULL))
         sample_took(&heap_own->sampled, block, size);
     heap_watch_end();
+    janitor_after_take(caller);
     return block;
 }
 
@@ -160,16 +162,17 @@ static COLD struct heap *alloc_heap_of_freer(void) {
     return heap ? heap : &heap_none;
 }
 
-static NOINLINE void alloc_free_watched(void *block) {
+static NOINLINE void alloc_free_watched(void *block, const void *caller) {
     sample_gone(block);
     heap_watch_begin();
     alloc_free(block);
     heap_watch_end();
+    janitor_after_free(caller);
 }
 
 static void alloc_free_small(uint32_t tag, void *block, const void *caller) {
     if (heap_is_watched()) {
-        alloc_free_watched(block);
+        alloc_free_watched(block, caller);
         return;
     }
     struct heap *heap = heap_mine();

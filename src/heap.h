@@ -143,6 +143,11 @@ static inline bool heap_is_watched(void) {
 void heap_watch_begin(void);
 void heap_watch_end(void);
 
+/* True between the two. */
+static inline bool heap_is_in_watch(void) {
+    return UNLIKELY(heap_watched != NULL) && heap_load() != &heap_none;
+}
+
 /* After fork: only the calling thread is left. Its next call leaves its heap to those that are idle and begins with
  * another, so that little of what parent and child share is written to, and copied. */
 void heap_in_child(void);

@@ -211,18 +211,22 @@ static void janitor_stand_in(void) {
 }
 
 COLD void janitor_call(const void *caller) {
-    struct heap *heap = heap_load();
-    uint64_t freed = heap == &heap_none ? 0 : heap->flushed - heap->flushed_before;
+    struct heap *heap = heap_own;
+    uint64_t freed = !heap ? 0 : heap->flushed - heap->flushed_before;
     size_t waiting = purge_waiting_bytes();
+    if (heap_is_in_watch()) /* its caller is not known here: alloc calls again behind it */
+        return;
     if (janitor.delay_ns == 0 || freed + waiting < JANITOR_LEAST || !janitor_is_needed(waiting))
         return;
-    if (heap != &heap_none)
+    if (heap)
         heap->flushed_before = heap->flushed;
     if (!janitor_wake(caller))
         janitor_stand_in();
 }
 
 COLD void janitor_call_taken(const void *caller) {
+    if (heap_is_in_watch())
+        return;
     janitor_await_growth();
     if (heap_can_reach() && janitor_is_needed(purge_waiting_bytes()) &&
         !atomic_load_explicit(&janitor_awake, memory_order_relaxed))

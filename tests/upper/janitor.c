@@ -31,6 +31,7 @@ static int fake_thread(pthread_t *thread, const pthread_attr_t *attributes, void
 
 struct heap heap_none;
 THREAD_LOCAL struct heap_current heap_current = {&heap_none, HEAP_NO_TAG};
+THREAD_LOCAL struct heap *heap_own, *heap_watched;
 size_t purge_keep_free = SIZE_MAX;
 
 struct limit limit;
@@ -121,7 +122,7 @@ static int setup(void **state) {
     (void)state;
     memset(&fake, 0, sizeof fake);
     mine.flushed = mine.flushed_before = 0;
-    heap_current.heap = &mine;
+    heap_own = &mine;
     taken = given = 0;
     touched = 2 * JANITOR_LEAST;
     several_threads = false;

@@ -32,7 +32,8 @@ static struct {
     struct heap *while_resolving;
     size_t purge_delay;
     bool purge_thread, purge_sleeping;
-    unsigned children, heaps_in_child;
+    unsigned children, heaps_in_child, watching;
+    bool sampled;
     _Atomic unsigned reachable, threads;
 } fake;
 
@@ -84,7 +85,7 @@ void lock_release(struct lock *lock) {
 }
 
 void lock_forking(bool on) {
-    assert_int_equal(fake.held, 8); /* all of them */
+    assert_int_equal(fake.held, 9); /* all of them */
     fake.forking = on;
 }
 
@@ -115,6 +116,19 @@ void janitor_thread_came(void) {
 
 void janitor_thread_went(void) {
     fake.threads--;
+}
+
+void sample_lock(bool take) {
+    fake_room_lock(10, take);
+}
+
+bool sample_configure(size_t rate) {
+    assert_int_equal(rate, 14);
+    return fake.sampled;
+}
+
+void heap_watch(void) {
+    fake.watching++;
 }
 
 void purge_lock(bool take) {
@@ -359,7 +373,7 @@ static void check_all_released(void) {
 
 static void lifecycle_P3_fork_holds_all_locks_from_above(void **state) {
     (void)state;
-    static const unsigned order[] = {11, 9, 8, 7, 6, 5, 4, 3};
+    static const unsigned order[] = {11, 10, 9, 8, 7, 6, 5, 4, 3};
     assert_non_null(lifecycle_attach());
     fake.record = true;
     for (int round = 0; round < 2; round++) {
@@ -421,6 +435,23 @@ static void lifecycle_forced_without_a_next_allocator(void **state) {
     pthread_setspecific(lifecycle.key, NULL);
 }
 
+static void lifecycle_watches_only_what_is_sampled(void **state) {
+    assert_non_null(lifecycle_attach());
+    assert_int_equal(fake.watching, 0); /* nothing asks for it */
+    pthread_setspecific(lifecycle.key, NULL);
+    setup(state);
+    options.heap_sample = 14;
+    assert_non_null(lifecycle_attach());
+    assert_int_equal(fake.watching, 0); /* there was no memory */
+    pthread_setspecific(lifecycle.key, NULL);
+    setup(state);
+    options.heap_sample = 14;
+    fake.sampled = true;
+    assert_non_null(lifecycle_attach());
+    assert_int_equal(fake.watching, 1);
+    pthread_setspecific(lifecycle.key, NULL);
+}
+
 static void lifecycle_summary_is_printed_once(void **state) {
     (void)state;
     options.stats = options.os_stats = true;
@@ -441,6 +472,7 @@ int main(void) {
         cmocka_unit_test_setup(lifecycle_P3_fork_of_one_thread_touches_no_lock, setup),
         cmocka_unit_test_setup(lifecycle_forced_hands_out_no_heap, setup),
         cmocka_unit_test_setup(lifecycle_forced_without_a_next_allocator, setup),
+        cmocka_unit_test_setup(lifecycle_watches_only_what_is_sampled, setup),
         cmocka_unit_test_setup(lifecycle_summary_is_printed_once, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
