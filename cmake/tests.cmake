@@ -13,7 +13,8 @@
 #
 # Common words: LABELS; VARIANTS (which variants run it; without it the labels decide, see below; "all" is allowed);
 # TIMEOUT seconds (300); ARGS; ENVIRONMENT name=value...; LIBRARIES; DEFINITIONS; OPTIONS (compiler);
-# NEEDS (programs or targets to build first); SERIAL (nothing beside it).
+# NEEDS (programs or targets to build first); SERIAL (nothing beside it); SAMPLED (hakmem_test only: check, hardened, asan and tsan
+# run it a second time with its threads watched, see heap_watch).
 #
 # A test gets TESTED_LIB, TESTED_ARCHIVE, TESTED_BUILD_DIR, TESTED_SOURCE_DIR, TESTED_VARIANT, TESTED_PROGRAMS,
 # TESTED_CC, TESTED_CXX. Exit status 77 means skipped, with the reason as the last line of output.
@@ -169,7 +170,7 @@ function(hakmem_link_test target)
 endfunction()
 
 function(hakmem_test)
-    cmake_parse_arguments(T "PRELOAD;LINK_ARCHIVE;SERIAL" "NAME;TIMEOUT"
+    cmake_parse_arguments(T "PRELOAD;LINK_ARCHIVE;SERIAL;SAMPLED" "NAME;TIMEOUT"
         "SOURCES;ROOM;LABELS;VARIANTS;ARGS;ENVIRONMENT;LIBRARIES;DEFINITIONS;OPTIONS;NEEDS" ${ARGN})
     if(T_UNPARSED_ARGUMENTS OR NOT T_NAME OR NOT T_SOURCES)
         message(FATAL_ERROR "hakmem_test(NAME n SOURCES ...): cannot use '${T_UNPARSED_ARGUMENTS}' in: ${ARGN}")
@@ -199,13 +200,17 @@ function(hakmem_test)
     else()
         add_test(NAME ${T_NAME} COMMAND test_${T_NAME} ${T_ARGS})
     endif()
-    set(properties LABELS ${T_LABELS} ENVIRONMENT ${T_ENVIRONMENT} TIMEOUT ${T_TIMEOUT})
+    set(properties LABELS ${T_LABELS} TIMEOUT ${T_TIMEOUT})
     foreach(word SERIAL PRELOAD)
         if(T_${word})
             list(APPEND properties ${word})
         endif()
     endforeach()
-    hakmem_test_properties(${T_NAME} ${properties})
+    hakmem_test_properties(${T_NAME} ${properties} ENVIRONMENT ${T_ENVIRONMENT})
+    if(T_SAMPLED AND HAKMEM_VARIANT MATCHES "^(check|hardened|asan|tsan)$")
+        add_test(NAME ${T_NAME}_sampled COMMAND test_${T_NAME} ${T_ARGS})
+        hakmem_test_properties(${T_NAME}_sampled ${properties} ENVIRONMENT ${T_ENVIRONMENT} HAKMEM_HEAP_SAMPLE=3000)
+    endif()
 endfunction()
 
 function(hakmem_program)

@@ -12,7 +12,7 @@ static unsigned char blocks[BLOCKS][16];
 static struct poisson countdown;
 static uintptr_t stack[SAMPLE_DEPTH + OWN_CALLERS]; /* what the next sample finds */
 static int depth;
-static unsigned unwound;
+static _Atomic unsigned unwound;
 
 int fake_backtrace(void **addresses, int most) {
     int count = depth < most ? depth : most;
