@@ -43,7 +43,18 @@ static COLD void alloc_prepare_samples(const void *caller) {
         sample_prepare();
 }
 
-/* The thread is watched. `caller` is malloc's, or one in this library. */
+/* The hit of a watched thread whose block is not to be noted down; NULL: anything else. heap_none has no bytes left. */
+static ALWAYS_INLINE void *alloc_watched_hit(size_t size, unsigned class) {
+    struct heap *heap = heap_load_watched();
+    if (!heap || heap->sampled.left < (int64_t)size)
+        return NULL;
+    void *block = alloc_hit(heap, class);
+    if (LIKELY(block != NULL))
+        heap->sampled.left -= (int64_t)size;
+    return block;
+}
+
+/* `caller` is malloc's, or one in this library. */
 static NOINLINE void *alloc_watched(size_t size, unsigned class, const void *caller) {
     if (UNLIKELY(!sample_is_prepared()))
         alloc_prepare_samples(caller);
@@ -56,18 +67,23 @@ static NOINLINE void *alloc_watched(size_t size, unsigned class, const void *cal
     return block;
 }
 
-COLD static void *alloc_first(size_t size, unsigned class, const void *caller) {
-    if (heap_is_watched())
-        return alloc_watched(size, class, caller);
+COLD static void *alloc_first(size_t size, unsigned class) {
     struct heap *heap = lifecycle_attach();
     if (heap)
         return alloc_class(size, class);
     return lifecycle_forced() ? next_malloc(size) : alloc_borrowed(class);
 }
 
+static NOINLINE void *alloc_without_heap(size_t size, unsigned class, const void *caller) {
+    void *block = alloc_watched_hit(size, class);
+    if (LIKELY(block != NULL))
+        return block;
+    return heap_is_watched() ? alloc_watched(size, class, caller) : alloc_first(size, class);
+}
+
 NOINLINE void *alloc_miss(size_t size, unsigned class, struct heap *heap) {
     if (UNLIKELY(heap == &heap_none))
-        return alloc_first(size, class, __builtin_return_address(0));
+        return alloc_without_heap(size, class, __builtin_return_address(0));
     void *block = heap_refill(heap, class);
     if (UNLIKELY(block == NULL)) {
         purge_for_space(); /* also takes blocks out of magazines: whatever it returns, it may have helped */
@@ -160,6 +176,21 @@ static COLD struct heap *alloc_heap_of_freer(void) {
     struct heap *heap = lifecycle_attach();
     errno = kept;
     return heap ? heap : &heap_none;
+}
+
+/* The same for a free. */
+static ALWAYS_INLINE bool alloc_free_watched_hit(uint32_t tag, void *block) {
+    struct heap *heap = heap_load_watched();
+    if (!heap || (tag ^ heap->tag) >= SIZECLASS_COUNT || sample_may_be_live(block))
+        return false;
+    unsigned class = pagemap_kind(tag);
+    unsigned char *top = heap->top[class];
+    if (UNLIKELY(base_step_full(&top)))
+        return false;
+    *(void **)top = block;
+    heap->top[class] = top;
+    alloc_count_free(heap, class);
+    return true;
 }
 
 static NOINLINE void alloc_free_watched(void *block, const void *caller) {
@@ -285,7 +316,7 @@ NOINLINE void alloc_free_other(void *block, unsigned mixed, struct heap *heap) {
             alloc_send(heap, __builtin_return_address(0));
     } else if (class == PAGEMAP_RUN || class == PAGEMAP_MAPPING) {
         alloc_free_large(block, __builtin_return_address(0));
-    } else {
+    } else if (heap != &heap_none || !alloc_free_watched_hit(tag, block)) {
         alloc_free_slow(block);
     }
 }

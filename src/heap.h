@@ -136,6 +136,11 @@ struct heap *heap_move_out(void);
  * alloc sees to what is to be seen, and a hit pays nothing for those who watch nothing. Told once, before there are threads. */
 void heap_watch(void);
 
+/* The heap of a watched thread, or heap_none as heap_load; NULL: it is not watched. */
+static ALWAYS_INLINE struct heap *heap_load_watched(void) {
+    return __atomic_load_n(&heap_watched, __ATOMIC_RELAXED);
+}
+
 /* True when the calling thread is watched, and not between the two that follow, where its calls are as any other's. */
 static inline bool heap_is_watched(void) {
     return UNLIKELY(heap_watched != NULL) && heap_load() == &heap_none;

@@ -12,7 +12,7 @@
 enum {
     SITE_BUCKETS = 4096,
     LIVE_BUCKETS = 16384,
-    FILTER = 8192,
+    FILTER = 1 << SAMPLE_FILTER_BITS,
     FILTER_FULL = 255, /* a count that got here stays */
     SITES_MOST = 1 << 16,
     LIVE_MOST = 1 << 20,
@@ -49,6 +49,8 @@ static struct {
     uint32_t site_count, live_count;
 } sample_state = {.lock = LOCK_INITIAL(10)};
 
+_Atomic uint8_t *sample_filter;
+
 /* Weak: libcs but glibc have none. Then every caller is unknown. */
 extern int backtrace(void **addresses, int most) WEAK;
 
@@ -58,7 +60,8 @@ bool sample_configure(size_t rate) {
         return true;
     sample_state.tables = metadata_new(sizeof(struct sample_tables));
     os_own_code(&sample_state.own_from, &sample_state.own_to);
-    return sample_state.tables != NULL;
+    sample_filter = sample_state.tables ? sample_state.tables->filter : NULL;
+    return sample_filter != NULL;
 }
 
 bool sample_is_prepared(void) {
@@ -110,8 +113,8 @@ static uint64_t sample_mix(uint64_t hash, uint64_t word) {
     return hash ^ hash >> 33;
 }
 
-static unsigned sample_hash(const void *block, unsigned range) {
-    return (unsigned)(sample_mix(0, (uintptr_t)block >> 4) % range);
+static struct sample_live **sample_bucket(const void *block) {
+    return &sample_state.tables->live[sample_mix(0, (uintptr_t)block >> 4) % LIVE_BUCKETS];
 }
 
 /* The site of these callers; made if there is none. NULL: there is no room. Under the lock. */
@@ -157,17 +160,12 @@ static struct sample_live *sample_live_new(void) {
     return live;
 }
 
-/* Relaxed: whoever frees the block has got it from whoever counted it. Under the lock. */
+/* Under the lock; relaxed, as sample_may_be_live. */
 static void sample_count_filter(const void *block, int more) {
-    _Atomic uint8_t *count = &sample_state.tables->filter[sample_hash(block, FILTER)];
+    _Atomic uint8_t *count = &sample_filter[sample_filter_of(block)];
     uint8_t now = atomic_load_explicit(count, memory_order_relaxed);
     if (now != FILTER_FULL)
         atomic_store_explicit(count, (uint8_t)(now + more), memory_order_relaxed);
-}
-
-static bool sample_may_be_live(const void *block) {
-    return atomic_load_explicit(&sample_state.tables->filter[sample_hash(block, FILTER)],
-                                memory_order_relaxed) != 0;
 }
 
 static void sample_note(const void *block, size_t bytes, const uintptr_t *callers, uint32_t depth) {
@@ -175,7 +173,7 @@ static void sample_note(const void *block, size_t bytes, const uintptr_t *caller
     struct sample_site *site = sample_site(callers, depth, sample_size_class(bytes));
     struct sample_live *live = site ? sample_live_new() : NULL;
     if (live) {
-        struct sample_live **bucket = &sample_state.tables->live[sample_hash(block, LIVE_BUCKETS)];
+        struct sample_live **bucket = sample_bucket(block);
         *live = (struct sample_live){*bucket, site, (uintptr_t)block, bytes};
         *bucket = live;
         site->taken++;
@@ -197,13 +195,13 @@ static NOINLINE COLD void sample_take(const void *block, size_t bytes) {
 }
 
 void sample_took(struct poisson *clock, const void *block, size_t bytes) {
-    if (sample_state.tables && sample_is_prepared() && poisson_is_due(clock, sample_state.rate, bytes))
+    if (sample_filter && sample_is_prepared() && poisson_is_due(clock, sample_state.rate, bytes))
         sample_take(block, bytes);
 }
 
 static COLD void sample_forget(const void *block) {
     lock_take(&sample_state.lock);
-    struct sample_live **place = &sample_state.tables->live[sample_hash(block, LIVE_BUCKETS)], *live;
+    struct sample_live **place = sample_bucket(block), *live;
     while ((live = *place) != NULL && live->address != (uintptr_t)block)
         place = &live->next;
     if (live) {
@@ -219,7 +217,7 @@ static COLD void sample_forget(const void *block) {
 }
 
 void sample_gone(const void *block) {
-    if (sample_state.tables && UNLIKELY(sample_may_be_live(block)))
+    if (sample_filter && UNLIKELY(sample_may_be_live(block)))
         sample_forget(block);
 }
 

@@ -21,12 +21,14 @@
 
 #include "poisson.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum {
-    SAMPLE_DEPTH = 64 /* callers that are noted, the innermost */
+    SAMPLE_DEPTH = 64, /* callers that are noted, the innermost */
+    SAMPLE_FILTER_BITS = 13
 };
 
 struct sample_site {
@@ -48,6 +50,20 @@ bool sample_is_prepared(void);
 
 /* A block of `bytes`, as many as were asked for, is about to be handed out; `clock` is the thread's. */
 void sample_took(struct poisson *clock, const void *block, size_t bytes);
+
+/* A count for each hash of an address; NULL: nothing is sampled. */
+extern _Atomic uint8_t *sample_filter;
+
+/* Fibonacci hashing (Knuth, volume 3, 6.4). */
+static inline size_t sample_filter_of(const void *block) {
+    return (size_t)(((uintptr_t)block >> 4) * 0x9e3779b97f4a7c15u >> (64 - SAMPLE_FILTER_BITS));
+}
+
+/* False for most blocks that were not noted down. Only where samples are taken. Relaxed: whoever frees the block has got it from
+ * whoever counted it. */
+static inline bool sample_may_be_live(const void *block) {
+    return atomic_load_explicit(&sample_filter[sample_filter_of(block)], memory_order_relaxed) != 0;
+}
 
 /* A block, of whatever kind, is about to go back. */
 void sample_gone(const void *block);
