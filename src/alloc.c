@@ -1,11 +1,9 @@
-#include "alloc.h"
+#include "alloc_parts.h"
 
 #include "large.h"
 #include "lifecycle.h"
 #include "next.h"
 #include "janitor.h"
-#include "os.h"
-#include "sample.h"
 
 #include <errno.h>
 #include <string.h>
@@ -13,16 +11,6 @@
 static void *alloc_fail(void) {
     errno = ENOMEM;
     return NULL;
-}
-
-static void alloc_count_malloc(struct heap *heap, unsigned class) {
-    if (has(counters))
-        heap->mallocs[class]++;
-}
-
-static void alloc_count_free(struct heap *heap, unsigned class) {
-    if (has(counters))
-        heap->frees[class]++;
 }
 
 /* A thread that has handed its heap back borrows one for a single block. It may be one that a fork has left with blocks at hand. */
@@ -35,36 +23,6 @@ static void *alloc_borrowed(unsigned class) {
         alloc_count_malloc(heap, class);
     heap_retire(heap);
     return block ? block : alloc_fail();
-}
-
-/* Where nothing can be loaded there is nothing to wait for. */
-static COLD void alloc_prepare_samples(const void *caller) {
-    if (!os_has_linker() || janitor_may_start_from(caller))
-        sample_prepare();
-}
-
-/* The hit of a watched thread whose block is not to be noted down; NULL: anything else. heap_none has no bytes left. */
-static ALWAYS_INLINE void *alloc_watched_hit(size_t size, unsigned class) {
-    struct heap *heap = heap_load_watched();
-    if (!heap || heap->sampled.left < (int64_t)size)
-        return NULL;
-    void *block = alloc_hit(heap, class);
-    if (LIKELY(block != NULL))
-        heap->sampled.left -= (int64_t)size;
-    return block;
-}
-
-/* `caller` is malloc's, or one in this library. */
-static NOINLINE void *alloc_watched(size_t size, unsigned class, const void *caller) {
-    if (UNLIKELY(!sample_is_prepared()))
-        alloc_prepare_samples(caller);
-    heap_watch_begin();
-    void *block = alloc_class(size, class);
-    if (LIKELY(block != NULL))
-        sample_took(&heap_own->sampled, block, size);
-    heap_watch_end();
-    janitor_after_take(caller);
-    return block;
 }
 
 COLD static void *alloc_first(size_t size, unsigned class) {
@@ -106,25 +64,23 @@ static COLD void *alloc_large_again(size_t size, size_t alignment, bool *zeroed)
     return block ? block : alloc_fail();
 }
 
-static COLD void alloc_watch_large(const void *block, size_t size) {
-    if (!heap_is_watched())
-        return;
-    heap_watch_begin();
-    sample_took(&heap_own->sampled, block, size);
-    heap_watch_end();
-}
-
 static ALWAYS_INLINE void alloc_count_large(const void *block, size_t size) {
     if (LIKELY(heap_own != NULL))
         heap_own->larges++;
     if (UNLIKELY(heap_watched != NULL))
-        alloc_watch_large(block, size);
+        alloc_watch_large(block, size, __builtin_return_address(0));
     purge_after_take();
 }
 
 static ALWAYS_INLINE void *alloc_large_aligned(size_t size, size_t alignment, bool *zeroed) {
+    struct calls *calls = alloc_calls();
+    uint64_t began = alloc_begins(calls);
     void *block = large_new(size, alignment, zeroed);
-    if (UNLIKELY(!block) && !(block = alloc_large_again(size, alignment, zeroed)))
+    if (UNLIKELY(!block))
+        block = alloc_large_again(size, alignment, zeroed);
+    if (calls)
+        calls_note(calls, CALLS_MALLOC_LARGE, began, block, size, __builtin_return_address(0));
+    if (UNLIKELY(!block))
         return NULL;
     alloc_count_large(block, size);
     return block;
@@ -178,29 +134,6 @@ static COLD struct heap *alloc_heap_of_freer(void) {
     return heap ? heap : &heap_none;
 }
 
-/* The same for a free. */
-static ALWAYS_INLINE bool alloc_free_watched_hit(uint32_t tag, void *block) {
-    struct heap *heap = heap_load_watched();
-    if (!heap || (tag ^ heap->tag) >= SIZECLASS_COUNT || sample_may_be_live(block))
-        return false;
-    unsigned class = pagemap_kind(tag);
-    unsigned char *top = heap->top[class];
-    if (UNLIKELY(base_step_full(&top)))
-        return false;
-    *(void **)top = block;
-    heap->top[class] = top;
-    alloc_count_free(heap, class);
-    return true;
-}
-
-static NOINLINE void alloc_free_watched(void *block, const void *caller) {
-    sample_gone(block);
-    heap_watch_begin();
-    alloc_free(block);
-    heap_watch_end();
-    janitor_after_free(caller);
-}
-
 static void alloc_free_small(uint32_t tag, void *block, const void *caller) {
     if (heap_is_watched()) {
         alloc_free_watched(block, caller);
@@ -239,7 +172,12 @@ static NOINLINE void alloc_free_large(void *block, const void *caller) {
         heap_own->large_frees++;
     if (UNLIKELY(heap_watched != NULL || heap_own == NULL))
         sample_gone(block);
+    struct calls *calls = alloc_calls();
+    size_t bytes = large->bytes;
+    uint64_t began = alloc_begins(calls);
     large_delete(large);
+    if (calls)
+        calls_note(calls, CALLS_FREE_LARGE, began, block, bytes, caller);
     janitor_after_free(caller);
 }
 
@@ -436,9 +374,13 @@ static NOINLINE void *alloc_resize(struct large *large, void *block, size_t size
     if (LIKELY(heap_watched == NULL))
         return large_resize(large, size);
     sample_gone(block); /* before another thread may get its address */
+    struct calls *calls = alloc_calls();
+    uint64_t began = alloc_begins(calls);
     void *resized = large_resize(large, size);
+    if (calls)
+        calls_note(calls, CALLS_RESIZE, began, resized, size, __builtin_return_address(0));
     if (resized)
-        alloc_watch_large(resized, size);
+        alloc_watch_large(resized, size, __builtin_return_address(0));
     return resized;
 }
 

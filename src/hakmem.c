@@ -50,12 +50,14 @@
 #include "purge.c"
 #include "stats.c"
 
+#include "calls.c"
 #include "janitor.c"
 #include "sample.c"
 
 #include "lifecycle.c"
 
 #include "alloc.c"
+#include "alloc_watch.c"
 
 #include "api.c"
 

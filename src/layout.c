@@ -2,6 +2,7 @@
 #include "layout.h"
 
 #include "boxes.h"
+#include "calls.h"
 #include "heap.h"
 #include "large.h"
 #include "sample.h"

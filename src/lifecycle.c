@@ -1,10 +1,12 @@
 #include "lifecycle.h"
 
+#include "calls.h"
 #include "dense.h"
 #include "huge.h"
 #include "large.h"
 #include "limit.h"
 #include "lock.h"
+#include "log.h"
 #include "metadata.h"
 #include "next.h"
 #include "options.h"
@@ -99,7 +101,13 @@ static void lifecycle_tell_rooms(size_t keep_free_default) {
                         options.decommit == DECOMMIT_FREE);
     if (!options.purge_thread)
         dense_refuse_samples();
-    if (options.heap_sample > 0 && sample_configure(options.heap_sample))
+    bool watch = options.heap_sample > 0 && sample_configure(options.heap_sample);
+    if (has(calls))
+        calls_configure(options.latency, options.trace);
+    else if (options.latency || options.trace > 0)
+        log_line("%s is for the variant observe, this is %s: ignored; hakmem run --variant observe",
+                 options.latency ? "HAKMEM_LATENCY" : "HAKMEM_TRACE", options_variant);
+    if (watch || (has(calls) && calls_wanted()))
         heap_watch();
 }
 
@@ -170,6 +178,8 @@ __attribute__((destructor)) static void lifecycle_finish(void) {
     lifecycle.printed = true;
     if (atomic_load_explicit(&lifecycle.state, memory_order_acquire) == UNKNOWN)
         lifecycle_start(); /* it never allocated: what the options ask for is still said */
+    if (has(calls))
+        calls_finish();
     if (options.os_stats)
         stats_print_os_line();
     if (options.stats)

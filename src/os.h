@@ -104,6 +104,9 @@ size_t os_page_size(void);
 /* Monotonic nanoseconds; 0 when the system has no such clock. */
 uint64_t os_now_ns(void);
 
+/* The processor's counter, read when all that comes before is done: rdtscp, cntvct_el0; where there is none, os_now_ns. */
+uint64_t os_ticks(void);
+
 uint64_t os_random(void);
 
 /* Writes all of it, or as much as the descriptor takes. */

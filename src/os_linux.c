@@ -349,6 +349,19 @@ uint64_t os_now_ns(void) {
 }
 
 /* splitmix64 over a counter, the clock, the kernel's random bytes and our own address. */
+uint64_t os_ticks(void) {
+#if defined(__x86_64__)
+    unsigned processor;
+    return __builtin_ia32_rdtscp(&processor);
+#elif defined(__aarch64__)
+    uint64_t ticks;
+    __asm__ volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(ticks));
+    return ticks;
+#else
+    return os_now_ns();
+#endif
+}
+
 static uint64_t os_random_without_kernel(void) {
     uint64_t seed[2] = {0, 0};
     const void *bytes = (const void *)getauxval(AT_RANDOM);

@@ -117,7 +117,12 @@ static struct sample_live **sample_bucket(const void *block) {
     return &sample_state.tables->live[sample_mix(0, (uintptr_t)block >> 4) % LIVE_BUCKETS];
 }
 
-/* The site of these callers; made if there is none. NULL: there is no room. Under the lock. */
+/* Where there is no room for more stacks, one site for each size goes on, without callers: sums stay true. */
+static bool sample_has_room(uint32_t depth) {
+    return depth == 0 || sample_state.site_count < SITES_MOST;
+}
+
+/* The site of these callers; made if there is none. NULL: there is no memory. Under the lock. */
 static struct sample_site *sample_site(const uintptr_t *callers, uint32_t depth, uint32_t size_class) {
     uint64_t hash = sample_mix(size_class, depth);
     for (uint32_t i = 0; i < depth; i++)
@@ -127,10 +132,9 @@ static struct sample_site *sample_site(const uintptr_t *callers, uint32_t depth,
         if (site->depth == depth && site->size_class == size_class &&
             memcmp(site->callers, callers, depth * sizeof callers[0]) == 0)
             return site;
-    site =
-        sample_state.site_count < SITES_MOST ? metadata_new(sizeof *site + depth * sizeof callers[0]) : NULL;
+    site = sample_has_room(depth) ? metadata_new(sizeof *site + depth * sizeof callers[0]) : NULL;
     if (!site)
-        return NULL;
+        return depth > 0 ? sample_site(callers, 0, size_class) : NULL;
     memcpy(site->callers, callers, depth * sizeof callers[0]);
     site->depth = depth;
     site->size_class = size_class;

@@ -11,7 +11,8 @@
  * P1  the live ones of a site are those whose blocks are live; a block is noted before its address is handed out, and
  *     forgotten before the block goes back
  * P2  a site is complete when the list leads to it, and never goes; its counts are never ahead of each other: live <= taken
- * P3  where there is no memory, or too many were taken, the sample is lost and counted; the allocation succeeds
+ * P3  where there is no memory, or too many are live, the sample is lost and counted; the allocation succeeds. Where there are too many
+ *     stacks, new ones go to a site without callers
  *
  * Called by alloc for watched threads only. Callers are found by backtrace(3), which loads what it needs at its first call:
  * that has to be sample_prepare's, where nobody holds a lock of libc's. Its lock has rank 10. errno is kept.

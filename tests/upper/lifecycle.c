@@ -19,6 +19,7 @@ struct lock metadata_lock = LOCK_INITIAL(3);
 
 size_t purge_keep_free;
 bool purge_within_peak;
+const char options_variant[] = "standard";
 
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 
@@ -32,8 +33,9 @@ static struct {
     struct heap *while_resolving;
     size_t purge_delay;
     bool purge_thread, purge_sleeping;
-    unsigned children, heaps_in_child, watching;
-    bool sampled;
+    unsigned children, heaps_in_child, watching, finished, said;
+    bool sampled, timed;
+    size_t events;
     _Atomic unsigned reachable, threads;
 } fake;
 
@@ -129,6 +131,24 @@ bool sample_configure(size_t rate) {
 
 void heap_watch(void) {
     fake.watching++;
+}
+
+void calls_configure(bool timed, size_t events) {
+    fake.timed = timed;
+    fake.events = events;
+}
+
+bool calls_wanted(void) {
+    return fake.timed || fake.events > 0;
+}
+
+void calls_finish(void) {
+    fake.finished++;
+}
+
+void log_line(const char *format, ...) {
+    (void)format;
+    fake.said++;
 }
 
 void purge_lock(bool take) {
@@ -452,6 +472,23 @@ static void lifecycle_watches_only_what_is_sampled(void **state) {
     pthread_setspecific(lifecycle.key, NULL);
 }
 
+/* Where they can be: elsewhere it is said that they cannot. */
+static void lifecycle_watches_for_what_calls_are_noted_down(void **state) {
+    for (unsigned which = 0; which < 2; which++) {
+        setup(state);
+        options.latency = which == 0;
+        options.trace = which == 1 ? 100 : 0;
+        assert_non_null(lifecycle_attach());
+        assert_int_equal(fake.watching, has(calls));
+        assert_int_equal(fake.timed, has(calls) && options.latency);
+        assert_int_equal(fake.events, has(calls) ? options.trace : 0);
+        assert_int_equal(fake.said, !has(calls));
+        pthread_setspecific(lifecycle.key, NULL);
+        lifecycle_finish();
+        assert_int_equal(fake.finished, has(calls));
+    }
+}
+
 static void lifecycle_summary_is_printed_once(void **state) {
     (void)state;
     options.stats = options.os_stats = true;
@@ -473,6 +510,7 @@ int main(void) {
         cmocka_unit_test_setup(lifecycle_forced_hands_out_no_heap, setup),
         cmocka_unit_test_setup(lifecycle_forced_without_a_next_allocator, setup),
         cmocka_unit_test_setup(lifecycle_watches_only_what_is_sampled, setup),
+        cmocka_unit_test_setup(lifecycle_watches_for_what_calls_are_noted_down, setup),
         cmocka_unit_test_setup(lifecycle_summary_is_printed_once, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,6 +32,7 @@ static void called_from(uintptr_t inner, uintptr_t outer) {
 static int setup(void **state) {
     kernel_reset(state);
     memset(&sample_state, 0, sizeof sample_state);
+    sample_filter = NULL;
     sample_state.lock = (struct lock)LOCK_INITIAL(10);
     assert_true(sample_configure(1));
     sample_prepare();
@@ -170,15 +171,19 @@ static void sample_P3_without_memory_samples_are_lost(void **state) {
         assert_int_equal(site->live, 0);
 }
 
-static void sample_P3_sites_are_bounded(void **state) {
+static void sample_P3_stacks_are_bounded(void **state) {
     (void)state;
     for (unsigned i = 0; i <= SITES_MOST; i++) {
         stack[0] = 0x100000 + i;
         took(0, 16);
         sample_gone(blocks[0]);
     }
-    assert_int_equal(count_sites(), SITES_MOST);
-    assert_int_equal(sample_state.lost, 1);
+    assert_int_equal(count_sites(), SITES_MOST + 1);
+    assert_int_equal(sample_state.newest->depth, 0); /* all that came after */
+    stack[0]++;
+    took(0, 16);
+    check_site(sample_state.newest, 2, 32, 1, 16);
+    assert_int_equal(sample_state.lost, 0);
 }
 
 static void sample_nothing_before_it_is_prepared(void **state) {
@@ -199,6 +204,7 @@ static void sample_nothing_before_it_is_prepared(void **state) {
 static void sample_nothing_where_nobody_asks(void **state) {
     (void)state;
     memset(&sample_state, 0, sizeof sample_state);
+    sample_filter = NULL;
     assert_true(sample_configure(0));
     sample_prepare();
     took(0, 16);
@@ -236,7 +242,7 @@ int main(void) {
         cmocka_unit_test_setup(sample_P2_a_site_for_each_stack_and_size, setup),
         cmocka_unit_test_setup(sample_callers_are_the_programs, setup),
         cmocka_unit_test_setup(sample_P3_without_memory_samples_are_lost, setup),
-        cmocka_unit_test_setup(sample_P3_sites_are_bounded, setup),
+        cmocka_unit_test_setup(sample_P3_stacks_are_bounded, setup),
         cmocka_unit_test_setup(sample_nothing_before_it_is_prepared, setup),
         cmocka_unit_test_setup(sample_nothing_where_nobody_asks, setup),
         cmocka_unit_test_setup(sample_threads_together, setup),
