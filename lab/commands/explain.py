@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import sys
 from typing import Annotated
 
 import typer
 
 from lab import results
-from lab.errors import LabError
-from lab.explain import hold, report, snapshot
+from lab.explain import held, report, snapshot
 from lab.explain.problems import process_id
 
 
@@ -28,7 +25,7 @@ def command(
     Read from outside: the process neither runs code for it nor notices. The rows add up to the kernel's Rss.
     """
     if run:
-        return _run(words, run, top, to_json)
+        return held.run(words, run, [lambda pid: at_exit(pid, top, to_json)])
     pid = process_id(words, "hakmem explain PID, or hakmem run --explain -- CMD")
     with snapshot.stopped(pid) if stop else contextlib.nullcontext():
         found = snapshot.take(pid, "stopped" if stop else "running", estimate)
@@ -36,18 +33,7 @@ def command(
     return 0
 
 
-def _run(words: list[str], library: str, top: int, to_json: str) -> int:
-    """Runs the command on `library` and explains it at its exit, on standard error: the output is the program's."""
-
-    def explain(pid: int) -> None:
-        try:
-            found = snapshot.take(pid, "exit")
-            with contextlib.redirect_stdout(sys.stderr):
-                results.give(report.lines(found, top), report.as_json(found), to_json)
-                sys.stderr.flush()
-        except LabError as error:
-            print(error.text(), file=sys.stderr, flush=True)
-
-    before = os.environ.get("LD_PRELOAD", "")
-    preload = f"{before}:{library}" if before else library
-    return hold.end_like(hold.run(words, {**os.environ, "LD_PRELOAD": preload}, explain))
+def at_exit(pid: int, top: int = report.TOP, to_json: str = "") -> None:
+    """Explains a program that is held at its exit."""
+    found = snapshot.take(pid, "exit")
+    results.give(report.lines(found, top), report.as_json(found), to_json)

@@ -5,5 +5,6 @@ smaps       what the kernel says of each mapping         report      the table a
 memory      bytes of the process                         snapshot    all of it together, once or until it fits
 residency   which pages are resident                     hold        runs a program and holds it before it ends
 symbol      where hakmem_layout is                       layout      what it says: roots and fields by name
-walk        superslabs, slabs, large blocks, heaps
+walk        superslabs, slabs, large blocks, heaps               process      what it is: program and command line
+held        runs a program and reports on it at its exit
 """

@@ -59,8 +59,8 @@ class Layout:
             raise other_version(memory.pid, f"without {missing[0]}", self.release)
 
     def has(self, name: str) -> bool:
-        """Is there a root of this name?"""
-        return name in self.roots
+        """Is there a root or a field of this name?"""
+        return name in self.roots or name in self._fields
 
     def value(self, name: str) -> int:
         """The offset of a field; the size of a record (`slab`); a number of a room."""

@@ -37,7 +37,7 @@ def no_process(pid: int) -> LabError:
 
 def not_permitted(pid: int) -> LabError:
     """The reason and the way out, with the one that Yama asks for where it stands in the way."""
-    fix = "run `hakmem explain` as its user or as root; in a container it takes the capability SYS_PTRACE"
+    fix = "run hakmem as its user or as root; in a container it takes the capability SYS_PTRACE"
     try:
         scope = int(YAMA.read_text())
     except (OSError, ValueError):
@@ -45,7 +45,7 @@ def not_permitted(pid: int) -> LabError:
     if scope in (1, 2):
         fix = (
             f"kernel.yama.ptrace_scope is {scope}: as root, or after `sysctl kernel.yama.ptrace_scope=0`; "
-            "or start the program with `hakmem run --explain -- CMD`"
+            "or start the program with `hakmem run --explain -- CMD`, or `--heap FILE`"
         )
     elif scope == 3:
         fix = "kernel.yama.ptrace_scope is 3: nobody may read another process until the next start of the system"
@@ -62,5 +62,5 @@ def other_version(pid: int, there: str, release: str) -> LabError:
     """A library whose description we cannot read."""
     return LabError(
         f"process {pid} is on hakmem {release or '(unknown)'}, whose description ({there}) this tool does not know",
-        "use the `hakmem explain` of the version that the process was started with",
+        "use the `hakmem` of the version that the process was started with",
     )

@@ -51,6 +51,11 @@ def read(pid: int) -> list[Mapping]:
     return parse(_text(pid, "smaps"))
 
 
+def places(pid: int) -> list[Mapping]:
+    """The mappings without figures, for which the kernel need not look at pages."""
+    return parse(_text(pid, "maps"))
+
+
 def rss(pid: int) -> int:
     """Resident bytes of the whole process, counted page by page by the kernel."""
     return int(re.search(r"^Rss: +(\d+)", _text(pid, "smaps_rollup"), re.M)[1]) * KIB  # type: ignore[index]

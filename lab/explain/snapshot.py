@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.explain import others, smaps, symbol
+from lab.explain import others, process, smaps, symbol
 from lab.explain.account import Account, ClassSum, pages_of
 from lab.explain.layout import Layout
 from lab.explain.memory import Memory
@@ -75,7 +75,7 @@ def look(pid: int, state: str = "running", estimate: bool = False) -> Snapshot:
     """One look."""
     before, mappings = smaps.rss(pid), smaps.read(pid)
     with Memory(pid) as memory:
-        address = symbol.find(memory, mappings, _program(pid))
+        address = symbol.find(memory, mappings, process.program(pid))
         if address is None:
             raise not_on_hakmem(pid)
         layout = Layout(memory, address)
@@ -93,7 +93,7 @@ def look(pid: int, state: str = "running", estimate: bool = False) -> Snapshot:
     counted = min(before, after, key=lambda bytes_: abs(bytes_ - found))
     return Snapshot(
         pid,
-        _command(pid),
+        process.command(pid),
         layout.variant,
         layout.release,
         state,
@@ -146,20 +146,6 @@ def _library(mappings: Sequence[Mapping], layout: Layout) -> list[tuple[int, int
     own = [(m.start, m.end - m.start) for m in mappings if m.name == home.name and m.inode == home.inode]
     end, after = max(start + count for start, count in roots), sum(own[-1])
     return [*own, *pages_of([(after, end - after)])] if end > after else own
-
-
-def _program(pid: int) -> str:
-    try:
-        return os.readlink(f"/proc/{pid}/exe")
-    except OSError:
-        return ""
-
-
-def _command(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
-    except OSError:
-        return ""
 
 
 def _is_stopped(pid: int) -> bool:
