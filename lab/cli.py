@@ -27,7 +27,8 @@ COMMANDS = {
     "tail": "latency of single calls, p50 to p99.99",
     "scorecard": "one page that says where hakmem stands, against all peers",
     "explain": "where the resident memory of a process is",
-    "top": "the same as a live view, with what changed",
+    "heap": "which call paths hold the memory of a process, as a table and for pprof",
+    "top": "what explain says, as a live view, with what changed",
     "peers": "build or install the other allocators, and say which versions",
 }
 

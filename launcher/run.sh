@@ -1,13 +1,14 @@
 # hakmem run: any program, on hakmem. Builds the library first when it is not there or older than its sources.
 #
 # Prints nothing on standard output, leaves standard input alone, and becomes the program (exec): exit status,
-# signals and process id are the program's own. With --explain the program is a child, held at its exit and explained on
-# standard error; exit status and signals still are its own.
+# signals and process id are the program's own. With --explain or --heap the program is a child, held at its exit and reported
+# on on standard error; exit status and signals still are its own.
 
 . "$root/launcher/build.sh"
 . "$root/launcher/explain.sh"
 
-run_usage='hakmem run [--profile P] [--variant V] [--stats] [--explain] -- CMD...'
+run_usage='hakmem run [--profile P] [--variant V] [--stats] [--explain] [--heap FILE] [--sample BYTES] -- CMD...'
+usual_sample=512k
 
 check_profile() {
     # shellcheck disable=SC2086
@@ -17,6 +18,17 @@ check_profile() {
 check_variant() {
     # shellcheck disable=SC2086
     is_one_of "$1" $library_variants || refuse "unknown variant '$1': use one of $library_variants"
+}
+
+check_heap() {
+    [ -n "$1" ] || refuse "--heap needs the name of a file: $run_usage"
+}
+
+# As the library reads bytes: digits, and perhaps one letter.
+check_sample() {
+    case ${1%[kKmMgG]} in
+        '' | *[!0-9]*) refuse "--sample is a number of bytes, as 512k or 1, not '$1'" ;;
+    esac
 }
 
 # A path, or a name in PATH; not what only a shell knows.
@@ -48,14 +60,16 @@ hakmem_run() {
     variant=standard
     stats=
     explain=
+    heap=
+    sample=
     while [ $# -gt 0 ]; do
         case $1 in
-            --profile | --variant)
+            --profile | --variant | --heap | --sample)
                 [ $# -ge 2 ] || refuse "$1 needs a value: $run_usage"
                 option=${1#--} value=$2
                 shift 2
                 ;;
-            --profile=* | --variant=*)
+            --profile=* | --variant=* | --heap=* | --sample=*)
                 option=${1%%=*} value=${1#*=}
                 option=${option#--}
                 shift
@@ -71,6 +85,8 @@ hakmem_run() {
         case $option in
             profile) profile=$value ;;
             variant) variant=$value ;;
+            heap) heap=$value ;;
+            sample) sample=$value ;;
         esac
     done
     [ $# -gt 0 ] || refuse "no command given: $run_usage"
@@ -94,7 +110,10 @@ hakmem_run() {
     ensure_built "$variant" || exit 1
     [ -z "$profile" ] || export HAKMEM_PROFILE="$profile"
     [ -z "$stats" ] || export HAKMEM_STATS=1
+    [ -z "$heap" ] || sample=${sample:-${HAKMEM_HEAP_SAMPLE:-$usual_sample}}
+    [ -z "$sample" ] || export HAKMEM_HEAP_SAMPLE="$sample"
     warn_of_others
+    [ -z "$heap" ] || look_from_outside heap --run "$library" ${explain:+--explain} --output "$heap" -- "$@"
     [ -z "$explain" ] || hakmem_explain --run "$library" -- "$@"
     export LD_PRELOAD="${LD_PRELOAD:+$LD_PRELOAD:}$library"
     exec "$@"

@@ -1,0 +1,70 @@
+"""`hakmem heap`: which call paths hold the memory of a process. Also behind `hakmem run --heap`."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lab import results
+from lab.commands import explain
+from lab.errors import AskedWrongly
+from lab.explain import held
+from lab.explain.problems import process_id
+from lab.heap import files, pprof, profile, report
+
+PIPE_WIDTH = 150
+PICTURES = (".svg", ".png", ".pdf")
+
+
+def command(
+    words: Annotated[list[str], typer.Argument(metavar="PID", help="the process")],
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="the profile for pprof; hakmem.PID.heap.pb.gz unless given")
+    ] = "",
+    plot: Annotated[str, typer.Option("--plot", metavar="FILE", help="a picture: .svg, .png or .pdf")] = "",
+    top: Annotated[int, typer.Option(min=0, help="functions and call paths that are shown")] = report.TOP,
+    sort: Annotated[str, typer.Option(help="by bytes: " + ", ".join(report.ORDERS))] = "live",
+    run: Annotated[str, typer.Option("--run", hidden=True)] = "",
+    explained: Annotated[bool, typer.Option("--explain", hidden=True)] = False,
+    to_json: Annotated[str, typer.Option("--json", metavar="FILE", help="also as JSON; - is standard output")] = "",
+) -> int:
+    """Who holds the memory? Live and allocated bytes by function and call path, estimated from samples; a file for pprof.
+
+    The process must have been started with `hakmem run --sample 512k -- CMD` or HAKMEM_HEAP_SAMPLE=512k. Read from
+    outside: it neither runs code for it nor notices.
+    """
+    if sort not in report.ORDERS:
+        raise AskedWrongly(f"--sort {sort} is no order", f"use one of {', '.join(report.ORDERS)}")
+    if plot and Path(plot).suffix not in PICTURES:
+        raise AskedWrongly(f"--plot {plot} is no picture", f"let its name end in one of {', '.join(PICTURES)}")
+    option = "--heap" if run else "--output"
+    files.check(option, output)
+    files.check("--plot", plot)
+    results.check(to_json)
+
+    def give(pid: int, state: str) -> None:
+        found = profile.take(pid, state)
+        target = output or files.unused(f"hakmem.{pid}", ".heap.pb.gz")
+        files.write(option, target, pprof.encoded(found))
+        if plot:
+            from lab.heap import picture  # it takes Matplotlib, which is slow to load
+
+            files.write("--plot", plot, picture.drawn(found, Path(plot).suffix[1:]))
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_WIDTH
+        page = [*report.lines(found, top, sort, width), "", *_written(target, plot)]
+        results.give(page, report.as_json(found) | {"profile": target} if to_json else {}, to_json)
+
+    if run:
+        reports = [explain.at_exit] if explained else []
+        return held.run(words, run, [*reports, lambda pid: give(pid, "exit")])
+    give(process_id(words, "hakmem heap PID, or hakmem run --heap FILE -- CMD"), "running")
+    return 0
+
+
+def _written(target: str, plot: str) -> list[str]:
+    lines = [f"profile: {target}", f"  to look at it: go tool pprof -http=: {target}, or pprof {target}"]
+    return [*lines, f"picture: {plot}"] if plot else lines

@@ -1,0 +1,224 @@
+"""The answer as a table and as JSON."""
+
+from __future__ import annotations
+
+import io
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from rich import box
+from rich.console import Console, Group
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from lab.explain.snapshot import STATES
+from lab.heap.estimate import Estimate
+from lab.heap.profile import Profile, Stack
+
+MIB = 1 << 20
+TOP = 10
+OUTER_SHOWN, INNER_SHOWN = 8, 16  # functions of a call path
+# What a table is sorted by, and shows: key, the estimate of a stack, how it is called.
+ORDERS: dict[str, tuple[Callable[[Stack], Estimate], str]] = {
+    "live": (lambda stack: stack.live, "live"),
+    "allocated": (lambda stack: stack.allocated, "allocated since the start"),
+}
+HEADINGS = ("flat", "%", "±%", "cum", "%", "±%", "blocks", "samples")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A function: what it allocated itself, and what it or what it called allocated."""
+
+    name: str
+    flat: Estimate
+    cumulative: Estimate
+
+
+@dataclass(frozen=True)
+class Path:
+    """A call path, outermost first, whatever the sizes of its blocks."""
+
+    names: tuple[str, ...]
+    of: Estimate
+
+
+def rows_of(profile: Profile, order: str = "live") -> list[Row]:
+    """All functions with something in them, the largest first."""
+    value = ORDERS[order][0]
+    flat: dict[str, Estimate] = defaultdict(Estimate)
+    cumulative: dict[str, Estimate] = defaultdict(Estimate)
+    for stack in profile.stacks:
+        of, names = value(stack), stack.names
+        flat[names[-1]] += of
+        for name in set(names):  # one that calls itself counts once
+            cumulative[name] += of
+    rows = [Row(name, flat[name], total) for name, total in cumulative.items() if total.samples]
+    return sorted(rows, key=lambda row: (-row.flat.bytes, -row.cumulative.bytes, row.name))
+
+
+def paths_of(profile: Profile, order: str = "live") -> list[Path]:
+    """All call paths with something in them, the largest first."""
+    value = ORDERS[order][0]
+    found: dict[tuple[str, ...], Estimate] = defaultdict(Estimate)
+    for stack in profile.stacks:
+        found[stack.names] += value(stack)
+    paths = [Path(names, of) for names, of in found.items() if of.samples]
+    return sorted(paths, key=lambda path: (-path.of.bytes, path.names))
+
+
+def lines(profile: Profile, top: int = TOP, order: str = "live", width: int = 150) -> list[str]:
+    """The page for a person, so many columns wide."""
+    out = io.StringIO()
+    Console(file=out, width=width, highlight=False).print(_page(profile, top, order))
+    return [line.rstrip() for line in out.getvalue().splitlines()]
+
+
+def _page(profile: Profile, top: int, order: str) -> Group:
+    parts: list[Any] = [*map(Text, _head(profile)), *map(Text, _notes(profile))]
+    rows, paths = rows_of(profile, order)[:top], paths_of(profile, order)[:top]
+    if rows:
+        said = ORDERS[order][1]
+        parts += [Text(f"\nFunctions with the most bytes {said}:"), _table(profile, rows, order)]
+        parts += [Text(f"Call paths with the most bytes {said}:")]
+        total = total_of(profile, order)
+        parts += [part for path in paths for part in _path(path, total)]
+    return Group(*parts)
+
+
+def as_json(profile: Profile) -> dict[str, Any]:
+    """All of it, for machines."""
+    return {
+        "pid": profile.pid,
+        "command": profile.command,
+        "release": profile.release,
+        "variant": profile.variant,
+        "state": profile.state,
+        "time_ns": profile.time_ns,
+        "bytes_between_samples": profile.rate,
+        "lost_samples": profile.lost,
+        "torn_records": profile.torn,
+        "live": _numbers(profile.live),
+        "allocated": _numbers(profile.allocated),
+        "functions": {
+            order: [
+                {"name": row.name, "flat": _numbers(row.flat), "cumulative": _numbers(row.cumulative)}
+                for row in rows_of(profile, order)
+            ]
+            for order in ORDERS
+        },
+        "stacks": [
+            {
+                "frames": [
+                    {"name": frame.label, "file": frame.image, "address": frame.address, "address_in_file": frame.at}
+                    for frame in stack.frames
+                ],
+                "bytes_each": stack.bytes_each,
+                "live": _numbers(stack.live),
+                "allocated": _numbers(stack.allocated),
+            }
+            for stack in profile.stacks
+        ],
+    }
+
+
+def total_of(profile: Profile, order: str) -> Estimate:
+    """All of what a table is about."""
+    return profile.live if order == "live" else profile.allocated
+
+
+def spoken(of: Estimate, exact: bool) -> str:
+    """An estimate as a person reads it."""
+    error = "" if exact or not of.samples else f" ±{100 * of.error:.1f} %"
+    return f"{size(of.bytes)}{error} in {_blocks(of)}"
+
+
+def size(count: float) -> str:
+    """Bytes as a person reads them: 304 B, 68.4 KiB, 12.1 MiB; never in more digits than these."""
+    for unit, name in ((MIB, "MiB"), (1 << 10, "KiB")):
+        if count >= unit:
+            return f"{count / unit:,.1f} {name}"
+    return f"{count:.0f} B"
+
+
+def _blocks(of: Estimate) -> str:
+    return "1 block" if round(of.blocks) == 1 else f"{of.blocks:,.0f} blocks"
+
+
+def spoken_rate(rate: int) -> str:
+    """How samples are taken."""
+    if rate == 1:
+        return "every allocation"
+    return f"one sample each {size(rate)} on average"
+
+
+def _head(profile: Profile) -> Iterable[str]:
+    command, said = " ".join(profile.command.split())[:60], STATES[profile.state]
+    yield f"process {profile.pid} ({command}), hakmem {profile.release} {profile.variant}; {said}"
+    live, taken, exact = profile.live, profile.allocated, profile.rate == 1
+    yield f"{spoken_rate(profile.rate)}: {taken.samples:,} samples, {live.samples:,} of them live, {profile.lost:,} lost"
+    if taken.samples:
+        yield f"live: {spoken(live, exact)}; allocated since the start: {spoken(taken, exact)}"
+
+
+def _notes(profile: Profile) -> Iterable[str]:
+    if profile.lost:
+        yield "lost samples are missing in every figure: there was no memory or no room for them"
+    if profile.torn:
+        yield f"{profile.torn} records were left out: they changed while they were read"
+    if not profile.allocated.samples:
+        yield "no samples yet: the program has allocated less than what lies between two, or nothing since it began"
+    elif profile.rate > 1:
+        yield "± is the relative standard error of an estimate: two of three lie within it, 19 of 20 within twice as much"
+
+
+def _table(profile: Profile, rows: list[Row], order: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD)
+    for heading in HEADINGS:
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("function", overflow="fold")
+    total = total_of(profile, order).bytes
+    exact = profile.rate == 1
+    for row in rows:
+        cells = [*_cells(row.flat, total, exact), *_cells(row.cumulative, total, exact)]
+        cells += [f"{row.flat.blocks:,.0f}", f"{row.flat.samples:,}", row.name]
+        table.add_row(*map(Text, cells))
+    return table
+
+
+def _cells(of: Estimate, total: float, exact: bool) -> list[str]:
+    error = "" if exact or not of.samples else f"{100 * of.error:.1f}"
+    return [size(of.bytes), f"{_percent(of.bytes, total):.1f}", error]
+
+
+def _path(path: Path, total: Estimate) -> Iterable[Any]:
+    error = f" ±{100 * path.of.error:.1f} %" if path.of.variance else ""
+    each = path.of.bytes / path.of.blocks if path.of.blocks else 0.0
+    share = _percent(path.of.bytes, total.bytes)
+    head = f"{size(path.of.bytes)}{error} ({share:.1f} %), {_blocks(path.of)} of {each:,.0f} bytes"
+    yield Padding(Text(head), (0, 0, 0, 2), expand=False)
+    yield Padding(Text(" > ".join(_shortened(path.names))), (0, 0, 0, 6), expand=False)
+
+
+def _shortened(names: tuple[str, ...]) -> list[str]:
+    """Without the middle of a path that is very long."""
+    more = len(names) - OUTER_SHOWN - INNER_SHOWN
+    if more <= 1:
+        return list(names)
+    return [*names[:OUTER_SHOWN], f"... {more} more ...", *names[-INNER_SHOWN:]]
+
+
+def _numbers(of: Estimate) -> dict[str, Any]:
+    return {
+        "bytes": round(of.bytes),
+        "blocks": round(of.blocks),
+        "samples": of.samples,
+        "relative_error": round(of.error, 6),
+    }
+
+
+def _percent(count: float, whole: float) -> float:
+    return 100 * count / whole if whole else 0.0
