@@ -56,6 +56,7 @@ struct purge_looked purge_look(void) {
     purge_tidy(false, &looked);
     superslab_end_look(); /* with what the tidied slabs have left */
     looked.later |= purge_waiting_bytes() > 0;
+    looked.later |= superslab_pack();
     return looked;
 }
 

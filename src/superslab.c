@@ -11,9 +11,12 @@
 enum {
     TABLE_SIZE = 1 << 18, /* superslabs: 1 TiB */
     LENGTHS = SUPERSLAB_RUN_LARGEST,
-    GROW_LARGEST = 64,   /* superslabs in one mapping */
-    AREA_UNITS = 32,     /* of a huge page of 2 MiB */
-    KEPT_SIXTEENTHS = 11 /* of what is dirty below the peak, if blocks are not written whole */
+    GROW_LARGEST = 64,    /* superslabs in one mapping */
+    AREA_UNITS = 32,      /* of a huge page of 2 MiB */
+    KEPT_SIXTEENTHS = 11, /* of what is dirty below the peak, if blocks are not written whole */
+    PAGE_LEAST = 4096,    /* bytes of a page */
+    PACKED_AT_ONCE = 4,   /* areas in one look, half a millisecond each */
+    PACKED_MISSING = 16   /* pages of an area that may have to be made: a thirty-second */
 };
 
 /* A heap below this is small: it gets small pages, which are all that it touches. docs/experiments/huge-pages.md */
@@ -32,8 +35,10 @@ static struct {
     uint32_t purge_from; /* no superslab from here on has dirty units */
     struct superslab *vacant;
     size_t dirty_units, mapped_units, free_units, waiting_units;
-    size_t used_peak; /* the most units that were ever in use at once */
-    uint32_t look;    /* how many have ended */
+    size_t used_peak;          /* the most units that were ever in use at once */
+    uint32_t look;             /* how many have ended */
+    struct superslab *packing; /* stays mapped meanwhile */
+    uint32_t pack_from;        /* the superslab that the next look begins with */
 } superslabs = {.lock = LOCK_INITIAL(5), .decommit = true};
 
 /* Apart, because they start as zeros: they take no room in the file and no page until they are used. */
@@ -163,7 +168,7 @@ static bool superslab_enter(unsigned char *start, unsigned units, bool huge) {
     made->start = start;
     made->units = units;
     made->huge = huge;
-    made->calm = 0;
+    made->calm = made->packed = made->rests = 0;
     made->free = superslab_mask(0, units);
     superslab_add(&superslabs.mapped_units, units);
     superslab_add(&superslabs.free_units, units);
@@ -409,9 +414,20 @@ static void superslab_rouse(struct superslab *home, uint64_t mask) {
     }
 }
 
+/* What was made huge of it comes in small pages again. */
+static void superslab_unpack(struct superslab *home, const unsigned char *start, size_t bytes) {
+    for (unsigned area = 0; area < home->units / AREA_UNITS; area++) {
+        const unsigned char *at = home->start + area * AREA_SIZE;
+        if (start < at + AREA_SIZE && at < start + bytes)
+            __atomic_fetch_and(&home->packed, (uint8_t) ~(1u << area), __ATOMIC_RELAXED);
+    }
+}
+
 bool superslab_decommit(struct superslab *home, void *start, size_t bytes) {
     if (!superslabs.decommit)
         return false;
+    if (home && __atomic_load_n(&home->packed, __ATOMIC_RELAXED))
+        superslab_unpack(home, start, bytes);
     if (home && home->huge)
         superslab_calm(home, start, bytes);
     return os_advise(start, bytes, superslabs.decommit_lazily ? OS_FREE : OS_DONTNEED);
@@ -460,6 +476,69 @@ size_t superslab_purge_rested(unsigned calls) {
     return purged;
 }
 
+/* ---- huge pages for what came before the heap was large ---- */
+
+/* True when nearly all of its pages are in memory: huge ones make it hardly larger. */
+static bool superslab_is_whole(const unsigned char *area) {
+    unsigned char present[AREA_SIZE / PAGE_LEAST];
+    size_t pages = AREA_SIZE / os_page_size(), missing = 0;
+    if (pages > sizeof present || !os_in_memory(area, pages, present))
+        return false;
+    for (size_t i = 0; i < pages; i++)
+        missing += !(present[i] & 1);
+    return missing <= PACKED_MISSING;
+}
+
+/* Under the lock, which is not held during calls. Where small pages were asked for, because the kernel makes huge ones unasked, the area
+ * has to ask for huge ones meanwhile. */
+static void superslab_pack_area(struct superslab *home, unsigned area) {
+    unsigned char *start = home->start + area * AREA_SIZE;
+    __atomic_fetch_or(&home->packed, (uint8_t)(1u << area), __ATOMIC_RELAXED);
+    superslabs.packing = home;
+    lock_release(&superslabs.lock);
+    if (superslab_is_whole(start) &&
+        (!superslabs.keep_small || (limit_may_split() && os_advise(start, AREA_SIZE, OS_HUGE)))) {
+        os_advise(start, AREA_SIZE, OS_COLLAPSE);
+        if (superslabs.keep_small)
+            os_advise(start, AREA_SIZE, OS_SMALL);
+    }
+    lock_take(&superslabs.lock);
+    superslabs.packing = NULL;
+}
+
+/* An area that is in use as a whole, and was at the last look. Notes in *later when it was not then. */
+static bool superslab_may_pack(struct superslab *home, unsigned area, bool *later) {
+    uint8_t bit = (uint8_t)(1u << area);
+    bool used = (home->free & superslab_mask(area * AREA_UNITS, AREA_UNITS)) == 0, rested = home->rests & bit;
+    home->rests = used ? home->rests | bit : home->rests & (uint8_t)~bit;
+    if (!used || __atomic_load_n(&home->packed, __ATOMIC_RELAXED) & bit)
+        return false;
+    *later |= !rested;
+    return rested;
+}
+
+bool superslab_pack(void) {
+    bool later = false;
+    unsigned packed = 0;
+    lock_take(&superslabs.lock);
+    bool wanted = superslab_wants_huge() && !limit_near();
+    uint32_t number = wanted ? superslabs.pack_from : superslabs.count;
+    for (; number < superslabs.count && packed < PACKED_AT_ONCE; number++) {
+        struct superslab *home = superslab_table[number];
+        if (!home->start || home->huge || home->units < SUPERSLAB_UNITS)
+            continue;
+        for (unsigned area = 0; area < SUPERSLAB_UNITS / AREA_UNITS; area++)
+            if (superslab_may_pack(home, area, &later)) {
+                superslab_pack_area(home, area);
+                packed++;
+            }
+    }
+    superslabs.pack_from = number < superslabs.count ? number : 0;
+    later |= number < superslabs.count;
+    lock_release(&superslabs.lock);
+    return later;
+}
+
 void superslab_end_look(void) {
     lock_take(&superslabs.lock);
     superslabs.look++;
@@ -470,7 +549,7 @@ void superslab_end_look(void) {
 static struct superslab *superslab_claim_whole(uint32_t *number) {
     for (; *number < superslabs.count; ++*number) {
         struct superslab *home = superslab_table[*number];
-        if (home->start && home->free == superslab_mask(0, home->units)) {
+        if (home->start && home != superslabs.packing && home->free == superslab_mask(0, home->units)) {
             limit_hold((size_t)bits_count(home->free & ~home->dirty) * UNIT_SIZE);
             superslab_claim(home, home->free);
             return home;

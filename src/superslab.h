@@ -37,8 +37,10 @@ struct superslab {
     uint32_t longest;            /* units in its longest free run, at most SUPERSLAB_RUN_LARGEST */
     uint32_t units;              /* how many it has */
     uint32_t look;
-    bool huge;                     /* huge pages were asked for: that a page is in memory tells nothing */
-    uint8_t calm;                  /* ... but for these areas of AREA_UNITS no longer; a bit each, atomic */
+    bool huge;      /* huge pages were asked for: that a page is in memory tells nothing */
+    uint8_t calm;   /* ... but for these areas of AREA_UNITS no longer; a bit each, atomic */
+    uint8_t packed; /* areas that became huge pages, or would not, since a part went home; atomic */
+    uint8_t rests;  /* areas of which no unit was free when they were last looked at */
     struct superslab *next_vacant; /* while it has no address space */
 };
 
@@ -74,6 +76,10 @@ size_t superslab_purge(size_t keep, unsigned calls);
 /* Decommits the units that have been dirty since the last look ended, the youngest superslab's first, with at most `calls`
  * pieces of advice: what nobody has needed meanwhile. Returns the bytes that went home. */
 size_t superslab_purge_rested(unsigned calls);
+
+/* Of a heap that is large by now: makes huge pages of areas that are in use as a whole and wholly in memory, a few in one call, as
+ * areas of new superslabs are from the beginning. The janitor's: each takes half a millisecond. Returns whether there may be more. */
+bool superslab_pack(void);
 
 /* A look ends: what is dirty may rest from here on. */
 void superslab_end_look(void);

@@ -25,7 +25,8 @@ static struct {
     size_t below_peak;
     bool reachable, allowed; /* threads */
     enum heap_reached reached;
-    unsigned reaches;
+    unsigned reaches, packs;
+    bool may_pack;
 } fake;
 
 bool heap_can_reach(void) {
@@ -143,6 +144,11 @@ size_t superslab_purge_rested(unsigned calls) {
 void superslab_end_look(void) {
     fake.visits_before = fake.visits;
     fake.rested = fake.dirty;
+}
+
+bool superslab_pack(void) {
+    fake.packs++;
+    return fake.may_pack;
 }
 
 size_t superslab_unmap_free(void) {
@@ -353,6 +359,19 @@ static void purge_all_gives_everything_back(void **state) {
     assert_int_equal(fake.dirty + fake.cached + fake.unmappable, 0);
 }
 
+/* The janitor goes on looking while there is something to pack; a slow path of the program's packs nothing. */
+static void purge_packs_in_its_own_time(void **state) {
+    (void)state;
+    fake.may_pack = true;
+    assert_true(purge_look().later);
+    assert_int_equal(fake.packs, 1);
+    purge_look_here();
+    purge_step();
+    assert_int_equal(fake.packs, 1);
+    fake.may_pack = false;
+    assert_false(purge_look().later);
+}
+
 static void purge_P3_looks_give_home_what_rested(void **state) {
     (void)state;
     fake.dirty = 10 * MIB;
@@ -460,6 +479,7 @@ int main(void) {
         cmocka_unit_test_setup(purge_stays_within_the_peak, setup),
         cmocka_unit_test_setup(purge_with_a_limit_of_nothing, setup),
         cmocka_unit_test_setup(purge_all_gives_everything_back, setup),
+        cmocka_unit_test_setup(purge_packs_in_its_own_time, setup),
         cmocka_unit_test_setup(purge_P3_looks_give_home_what_rested, setup),
         cmocka_unit_test_setup(purge_reaches_sleeping_threads, setup),
         cmocka_unit_test_setup(purge_reaches_some_threads_in_a_look, setup),

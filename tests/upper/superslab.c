@@ -337,6 +337,69 @@ static void superslab_learns_whether_units_are_dense(void **state) {
     check_room();
 }
 
+static unsigned areas_in_use(void) {
+    unsigned count = 0;
+    for (uint32_t number = 0; number < superslabs.count; number++)
+        for (unsigned area = 0; area < SUPERSLAB_UNITS / AREA_UNITS; area++) {
+            const struct superslab *home = superslab_table[number];
+            count += home->start && home->units == SUPERSLAB_UNITS &&
+                     (home->free & superslab_mask(area * AREA_UNITS, AREA_UNITS)) == 0;
+        }
+    return count;
+}
+
+/* Pieces of advice until there is nothing left to pack; few in one look. */
+static unsigned pack_all(void) {
+    unsigned before = kernel.advise.count, once = before;
+    assert_true(superslab_pack()); /* whether something rests is known from the second look on */
+    while (superslab_pack()) {
+        assert_true(kernel.advise.count - once <= PACKED_AT_ONCE + 1);
+        once = kernel.advise.count;
+    }
+    return kernel.advise.count - before;
+}
+
+/* Once the heap is large, areas that are in use and in memory as a whole become huge pages; again, when a part was home. */
+static void superslab_packs_areas_of_a_large_heap(void **state) {
+    (void)state;
+    superslab_unmap_free();
+    kernel.before_advise = NULL; /* somebody has them */
+    superslabs.keep_small = false;
+    while (areas_in_use() < 12 || superslabs.free_units > 0)
+        assert_true(run_take(16));
+    for (unsigned i = 0; i < run_count; i++)
+        memset(runs[i].start, 1, (size_t)runs[i].units * UNIT_SIZE);
+    dense_fake.known = DENSE_YES;
+    dense_fake.units = 0;
+    superslab_configure(true, true, false);
+    unsigned before = kernel.advise.count;
+    assert_false(superslab_pack()); /* it is not dense */
+    dense_fake.units = superslabs.mapped_units;
+    os_advise(runs[0].start, (PACKED_MISSING + 1) * os_page_size(), OS_DONTNEED); /* no longer whole */
+    assert_int_equal(pack_all(), areas_in_use() - 1);
+    assert_false(superslab_pack());
+    assert_int_equal(kernel.advise.count, before + 1 + areas_in_use() - 1);
+
+    struct run last = runs[run_count - 1];
+    superslab_give(last.home, last.start, last.units);
+    assert_false(superslab_pack()); /* in use in part only */
+    assert_int_equal(superslab_purge(0, ALWAYS), (size_t)last.units * UNIT_SIZE);
+    struct superslab_run again = superslab_take(last.units);
+    assert_ptr_equal(again.start, last.start);
+    memset(again.start, 1, (size_t)last.units * UNIT_SIZE);
+    assert_int_equal(pack_all(), 1);
+
+    superslabs.packing = last.home; /* while that is under way it stays mapped */
+    run_give_all();
+    superslab_unmap_free();
+    assert_non_null(last.home->start);
+    superslabs.packing = NULL;
+    dense_fake.known = DENSE_UNKNOWN;
+    dense_fake.units = 0;
+    superslab_configure(false, true, false);
+    check_room();
+}
+
 /* Runs that will grow stand sixteen units apart, where they were before; where there is no room any run will do, unless
  * address space is short. */
 static void superslab_roomy_runs_are_apart(void **state) {
@@ -591,6 +654,7 @@ int main(void) {
         cmocka_unit_test_setup(superslab_roomy_runs_are_apart, setup),
         cmocka_unit_test_setup(superslab_peak_is_of_what_was_in_use, setup),
         cmocka_unit_test_setup(superslab_learns_whether_units_are_dense, setup),
+        cmocka_unit_test_setup(superslab_packs_areas_of_a_large_heap, setup),
         cmocka_unit_test_setup(superslab_growth_is_geometric, setup),
         cmocka_unit_test_setup(superslab_P1_P3_random_program, setup),
         cmocka_unit_test_setup(superslab_P2_P3_random_program_that_decommits_lazily, setup),
