@@ -10,6 +10,8 @@
 
 enum {
     TABLE_SIZE = 1 << 18, /* superslabs: 1 TiB */
+    GROUP = 64,           /* of them that one word tells of */
+    GROUPS = TABLE_SIZE / GROUP,
     LENGTHS = SUPERSLAB_RUN_LARGEST,
     GROW_LARGEST = 64,    /* superslabs in one mapping */
     AREA_UNITS = 32,      /* of a huge page of 2 MiB */
@@ -22,10 +24,17 @@ enum {
 /* A heap below this is small: it gets small pages, which are all that it touches. docs/experiments/huge-pages.md */
 #define HUGE_FROM (12 * MIB)
 
-_Static_assert(TABLE_SIZE / 64 / 64 <= 64, "one word sums up the middle");
+_Static_assert(GROUPS / 64 <= 64, "one word sums up the middle");
 
 /* Every sixteenth unit: where longest runs lie side by side. */
 #define APART 0x0001000100010001ULL
+
+/* Sixty-four superslabs, and for each length of a run, [length - 1], the set of those that have one free: a bit each. Side by
+ * side, so that a small heap touches a few lines for all of them. */
+struct superslab_group {
+    uint64_t fit[LENGTHS];
+    struct superslab *member[GROUP];
+};
 
 static struct {
     struct lock lock;
@@ -39,21 +48,35 @@ static struct {
     uint32_t look;             /* how many have ended */
     struct superslab *packing; /* stays mapped meanwhile */
     uint32_t pack_from;        /* the superslab that the next look begins with */
+    struct superslab_group first;
 } superslabs = {.lock = LOCK_INITIAL(5), .decommit = true};
 
-/* Apart, because they start as zeros: they take no room in the file and no page until they are used. */
-SPARSE static struct superslab *superslab_table[TABLE_SIZE];
+/* But for the first one, which lies with what is written anyway. Apart, because they start as zeros: they take no room in the file
+ * and no page until they are used. docs/experiments/peak-rss.md */
+SPARSE static struct superslab_group superslab_groups[GROUPS];
 
-/* For each length of a run, [length - 1], the set of superslabs that have one free: a bit each, two levels of sums
- * above. The sets lie side by side, so that a small heap touches a few lines for all of them. */
-SPARSE static uint64_t superslab_fit[TABLE_SIZE / 64][LENGTHS];
-SPARSE static uint64_t superslab_fit_middle[TABLE_SIZE / 64 / 64][LENGTHS];
+/* Two levels of sums above the sets: of a group's, a bit; of sixty-four groups', a bit. */
+SPARSE static uint64_t superslab_fit_middle[GROUPS / 64][LENGTHS];
+static uint64_t superslab_fit_low[LENGTHS]; /* the first row of those */
 static uint64_t superslab_fit_top[LENGTHS];
+
+static struct superslab_group *superslab_group(uint32_t group) {
+    return group == 0 ? &superslabs.first : &superslab_groups[group];
+}
+
+static uint64_t *superslab_middle(uint32_t row) {
+    return row == 0 ? superslab_fit_low : superslab_fit_middle[row];
+}
+
+/* Superslab `number`, of those that were ever made. */
+static struct superslab **superslab_at(uint32_t number) {
+    return &superslab_group(number / GROUP)->member[number % GROUP];
+}
 
 static void superslab_fit_put(unsigned units, uint32_t number, bool member) {
     unsigned length = units - 1;
-    uint64_t *bits = &superslab_fit[number / 64][length];
-    uint64_t *middle = &superslab_fit_middle[number / 64 / 64][length], *top = &superslab_fit_top[length];
+    uint64_t *bits = &superslab_group(number / GROUP)->fit[length];
+    uint64_t *middle = &superslab_middle(number / GROUP / 64)[length], *top = &superslab_fit_top[length];
     uint64_t bit = 1ULL << number % 64, middle_bit = 1ULL << number / 64 % 64,
              top_bit = 1ULL << number / 64 / 64;
     *bits = member ? *bits | bit : *bits & ~bit;
@@ -67,8 +90,9 @@ static struct superslab *superslab_find(unsigned units) {
     if (superslab_fit_top[length] == 0)
         return NULL;
     unsigned high = bits_lowest(superslab_fit_top[length]);
-    unsigned middle = high * 64 + bits_lowest(superslab_fit_middle[high][length]);
-    return superslab_table[middle * 64 + bits_lowest(superslab_fit[middle][length])];
+    unsigned middle = high * 64 + bits_lowest(superslab_middle(high)[length]);
+    const struct superslab_group *group = superslab_group(middle);
+    return group->member[bits_lowest(group->fit[length])];
 }
 
 static uint64_t superslab_mask(unsigned from, unsigned units) {
@@ -154,9 +178,7 @@ static struct superslab *superslab_new_record(void) {
     record = metadata_new(sizeof(struct superslab));
     if (record) {
         record->number = superslabs.count;
-        superslab_table[superslabs.count++] = record;
-        if (record->number == 0) /* written before they are read: or their pages fault twice at each start */
-            superslab_fit[0][0] = superslab_fit_middle[0][0] = 0;
+        *superslab_at(superslabs.count++) = record;
     }
     return record;
 }
@@ -199,7 +221,7 @@ static void superslab_prepare(void) {
     superslabs.keep_small = os_huge_unasked();
     if (!superslabs.keep_small)
         return;
-    os_keep_small(superslab_table, sizeof superslab_table);
+    os_keep_small(superslab_groups, sizeof superslab_groups);
     pagemap_prepare();
 }
 
@@ -352,7 +374,7 @@ static uint64_t superslab_dirty_of(const struct superslab *home, bool rested) {
 /* The first run of such units of the youngest superslab below *from that has any, claimed; 0 when there is none. */
 static uint64_t superslab_claim_dirty(struct superslab **home, uint32_t *from, bool rested) {
     for (; *from > 0; --*from) {
-        struct superslab *candidate = superslab_table[*from - 1];
+        struct superslab *candidate = *superslab_at(*from - 1);
         uint64_t dirty = superslab_dirty_of(candidate, rested);
         if (dirty == 0)
             continue;
@@ -524,7 +546,7 @@ bool superslab_pack(void) {
     bool wanted = superslab_wants_huge() && !limit_near();
     uint32_t number = wanted ? superslabs.pack_from : superslabs.count;
     for (; number < superslabs.count && packed < PACKED_AT_ONCE; number++) {
-        struct superslab *home = superslab_table[number];
+        struct superslab *home = *superslab_at(number);
         if (!home->start || home->huge || home->units < SUPERSLAB_UNITS)
             continue;
         for (unsigned area = 0; area < SUPERSLAB_UNITS / AREA_UNITS; area++)
@@ -548,7 +570,7 @@ void superslab_end_look(void) {
 /* The first superslab from *number on that is free as a whole, claimed; all of it counts as held now. */
 static struct superslab *superslab_claim_whole(uint32_t *number) {
     for (; *number < superslabs.count; ++*number) {
-        struct superslab *home = superslab_table[*number];
+        struct superslab *home = *superslab_at(*number);
         if (home->start && home != superslabs.packing && home->free == superslab_mask(0, home->units)) {
             limit_hold((size_t)bits_count(home->free & ~home->dirty) * UNIT_SIZE);
             superslab_claim(home, home->free);

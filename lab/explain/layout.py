@@ -14,11 +14,11 @@ ROOT, FIELD = struct.Struct("=24sQQ"), struct.Struct("=24sII")
 MOST_ROWS = 1000
 ROOTS = (
     "sizeclass_table metadata_state.at metadata_state.end pagemap_window pagemap_chunks pagemap_leaves "
-    "superslabs.count superslab_table larges.cache larges.stuck larges.recent.stack heaps.all"
+    "superslabs.count superslabs.first superslab_groups larges.cache larges.stuck larges.recent.stack heaps.all"
 ).split()
 FIELDS = (
     "sizeclass sizeclass.size sizeclass.words pagemap_chunk pagemap_leaf pagemap_leaf.record "
-    "pagemap_leaf.units superslab superslab.start superslab.units superslab.free superslab.dirty "
+    "pagemap_leaf.units superslab_group superslab_group.member superslab superslab.start superslab.units superslab.free superslab.dirty "
     "superslab.stale slab slab.start slab.units slab.blocks slab.carved slab.class slab.remote large "
     "large.start large.bytes large.extent large.next outbox outbox.count outbox.blocks "
     "marks_table marks.start marks.span marks.bytes heap.marks "

@@ -159,12 +159,22 @@ class Walk:
 
     # ---- superslabs, slabs, large blocks ----
 
-    def _superslabs(self) -> None:
+    def _superslab_addresses(self) -> Iterator[int]:
+        """Those of the records, by groups: the first one lies apart, and its place in the table is empty."""
         count = self.memory.number(self.layout.roots["superslabs.count"].address, 4)
-        table, number = self.layout.roots["superslab_table"], self.layout.number
-        for address in self._words(table.address, min(count * WORD, table.bytes)):
+        first, groups = self.layout.roots["superslabs.first"], self.layout.roots["superslab_groups"]
+        row, member = (self.layout.value(name) for name in ("superslab_group", "superslab_group.member"))
+        each = (row - member) // WORD
+        count = min(count, groups.bytes // row * each)
+        for group in range(-(-count // each)):
+            start = groups.address + group * row if group else first.address
+            yield from map(int, self._words(start + member, min(count - group * each, each) * WORD))
+
+    def _superslabs(self) -> None:
+        number = self.layout.number
+        for address in self._superslab_addresses():
             try:
-                record = self._record(int(address), "superslab")
+                record = self._record(address, "superslab")
             except TornError:
                 self.heap.torn += 1
                 continue

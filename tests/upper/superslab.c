@@ -47,13 +47,13 @@ static void check_zeroed_and_write(unsigned char *start, unsigned units, bool ze
 static void check_room(void) {
     size_t dirty = 0, available = 0, mapped = 0;
     for (uint32_t number = 0; number < superslabs.count; number++) {
-        const struct superslab *home = superslab_table[number];
+        const struct superslab *home = *superslab_at(number);
         assert_int_equal(home->number, number);
         assert_int_equal((home->dirty | home->stale) & ~home->free, 0);
         assert_int_equal(home->longest, superslab_longest(home->free));
         assert_true(home->dirty == 0 || number < superslabs.purge_from);
         for (unsigned units = 1; units <= LENGTHS; units++) {
-            bool member = superslab_fit[number / 64][units - 1] >> number % 64 & 1;
+            bool member = superslab_group(number / GROUP)->fit[units - 1] >> number % 64 & 1;
             assert_int_equal(member, home->longest >= units);
         }
         dirty += bits_count(home->dirty);
@@ -341,7 +341,7 @@ static unsigned areas_in_use(void) {
     unsigned count = 0;
     for (uint32_t number = 0; number < superslabs.count; number++)
         for (unsigned area = 0; area < SUPERSLAB_UNITS / AREA_UNITS; area++) {
-            const struct superslab *home = superslab_table[number];
+            const struct superslab *home = *superslab_at(number);
             count += home->start && home->units == SUPERSLAB_UNITS &&
                      (home->free & superslab_mask(area * AREA_UNITS, AREA_UNITS)) == 0;
         }
