@@ -28,8 +28,8 @@
 enum {
     PAGEMAP_WINDOW_SHIFT = 37, /* the window ends at 128 GiB */
     PAGEMAP_ADDRESS_SHIFT = 48,
-    PAGEMAP_CHUNK_SHIFT = 10, /* records a chunk: 8 KiB of pointers for 64 MiB of addresses */
-    PAGEMAP_LEAF_SHIFT = 14   /* units a leaf: 1 GiB */
+    PAGEMAP_CHUNK_SHIFT = 8, /* records a chunk: 2 KiB of pointers for 16 MiB of addresses */
+    PAGEMAP_LEAF_SHIFT = 14  /* units a leaf: 1 GiB */
 };
 #define PAGEMAP_WINDOW_UNITS ((size_t)1 << (PAGEMAP_WINDOW_SHIFT - UNIT_SHIFT))
 
@@ -60,7 +60,7 @@ static ALWAYS_INLINE uint32_t pagemap_tag_in_window(size_t unit) {
 /* The tag of any address; PAGEMAP_NONE if it is not ours. Constant time. */
 uint32_t pagemap_tag(const void *address);
 
-/* True where hakmem has, or once had, something in the same 64 MiB (1 GiB outside of the window). For what is said of misuse. */
+/* True where hakmem has, or once had, something in the same 16 MiB (1 GiB outside of the window). For what is said of misuse. */
 bool pagemap_is_near(const void *address);
 
 /* The record of the unit of `address`, NULL if there is none. */
