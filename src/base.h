@@ -38,6 +38,8 @@
 #define SECTION(name) __attribute__((section(name)))
 /* Large and mostly untouched: kept apart from the small state of all rooms, which then shares two pages. */
 #define SPARSE SECTION(".bss.sparse")
+/* The first of our own records: used from the front on, so they follow the small state (cmake/first_pages.cmake). */
+#define FIRST_RECORDS SECTION(".bss.records")
 #define ALIGNED(n) __attribute__((aligned(n)))
 #define THREAD_LOCAL __thread __attribute__((tls_model("initial-exec")))
 #define LIKELY(x) __builtin_expect(!!(x), 1)

@@ -14,7 +14,7 @@
 struct lock metadata_lock = LOCK_INITIAL(3);
 
 /* All zero at first, so that it costs the library's file nothing. */
-SPARSE static struct {
+FIRST_RECORDS static struct {
     unsigned char *at; /* first byte that is not handed out; NULL before the first call */
     unsigned char *end;
     size_t next_chunk; /* bytes */
