@@ -1,15 +1,44 @@
-# What every small program runs lies together, at the front of the library's file.
+# What every small program runs lies together, at the end of the library's code.
 #
-# Of a file that is mapped the kernel maps 16 pages at a touch (64 KiB; "fault-around", filemap_map_pages), so of a library whose parts
-# lie as they come nearly all is resident in each process. Here the linker's own script is changed in three places: the functions
-# of first_functions.txt come before all others, .fini before them, and .rodata joins the headers, which the dynamic linker
-# reads anyway; what is rare, and the tables for unwinding, are then never touched. tests/golden/first_pages.py holds it;
-# docs/experiments/first-pages.md has what it is worth.
+# Of a file that is mapped the kernel maps 16 pages at a touch (64 KiB; "fault-around", filemap_map_pages): those of the aligned window
+# around it, as far as the mapping goes. So of a library whose parts lie as they come nearly all is resident in each process. Here the
+# linker's own script is changed: the functions of first_functions.txt come behind all others, at a multiple of 64 KiB, with .init and
+# its like, and the mapping ends there, so that the window is as short as they are; .rodata joins the headers, which the dynamic linker
+# reads anyway; what is rare, and the tables for unwinding, are then never touched. Linux (5.18 and later, for most file systems) maps a
+# file as long as this one, with its 13 MB of zeros, at a multiple of 2 MiB; where it does not, the window begins anywhere, and nothing
+# is lost against code in any other order. tests/golden/first_pages.py holds it; docs/experiments/first-pages.md has what it is worth.
 #
 # hakmem_first_pages(target FLAGS...)   FLAGS: what else the target is linked with, on which the script depends.
 # With a linker whose script is another the target is linked as it comes.
-# The hottest functions come first of all: their addresses stay when other functions change. Where malloc lies, in steps of 64 bytes, was
+# The hottest functions come first of them: their addresses stay when other functions change. Where malloc lies, in steps of 64 bytes, was
 # worth up to 28 % of a program that has branches of its own at like addresses (docs/experiments/marks.md).
+
+# Of the others those come first that are for what is asked for by options or by name: then all that is left fits one window.
+set(HAKMEM_COLDEST_ROOMS hakmem|limit|log|mallinfo|misuse|next|options|poisson|sample|stats)
+
+# hakmem_input_sections(RESULT NAME...)   where the compiler puts functions of these names
+function(hakmem_input_sections result)
+    list(TRANSFORM ARGN REPLACE "(.+)"
+        "    *(.text.\\1 .text.\\1.* .text.unlikely.\\1 .text.unlikely.\\1.*)\n" OUTPUT_VARIABLE sections)
+    list(JOIN sections "" sections)
+    set(${result} ${sections} PARENT_SCOPE)
+endfunction()
+
+# hakmem_rare_functions(RESULT NAME...)   what the sources define but for these: each word before a parenthesis on a line that begins in
+# column 1. A word too many names no section; a function that is missed lies behind the first ones.
+function(hakmem_rare_functions result)
+    file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.[ch])
+    set(rare "")
+    foreach(source IN LISTS sources)
+        file(STRINGS ${source} lines REGEX "^[a-z_A-Z].*[a-z0-9_]\\(")
+        string(REGEX MATCHALL "[a-z_][a-z0-9_]*\\(" words "${lines}")
+        list(APPEND rare ${words})
+    endforeach()
+    list(TRANSFORM rare REPLACE "\\($" "")
+    list(REMOVE_DUPLICATES rare)
+    list(REMOVE_ITEM rare ${ARGN})
+    set(${result} ${rare} PARENT_SCOPE)
+endfunction()
 
 function(hakmem_first_pages target)
     set(probe ${CMAKE_CURRENT_BINARY_DIR}/first_pages.probe)
@@ -19,7 +48,8 @@ function(hakmem_first_pages target)
     file(REMOVE ${probe})
     string(REGEX REPLACE ".*\n=====+\n(.*)\n=====+\n.*" "\\1" script "${told}")
     set(rodata "  .rodata         : { *(.rodata .rodata.* .gnu.linkonce.r.*) }\n")
-    set(init "  . = ALIGN(CONSTANT (MAXPAGESIZE));\n  .init  ")
+    set(align "  . = ALIGN(CONSTANT (MAXPAGESIZE));\n")
+    set(init "${align}  .init  ")
     set(fini "  .fini           :\n  {\n    KEEP (*(SORT_NONE(.fini)))\n  }\n")
     set(text "  .text           :\n  {\n")
     set(bss "   *(.bss .bss.* .gnu.linkonce.b.*)\n")
@@ -34,15 +64,29 @@ function(hakmem_first_pages target)
     set(list ${PROJECT_SOURCE_DIR}/cmake/first_functions.txt)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${list})
     file(STRINGS ${list} names REGEX "^[a-z_]")
+    hakmem_rare_functions(rare ${names})
     list(PREPEND names malloc free alloc_free_full)
-    list(TRANSFORM names REPLACE "(.+)"
-        "    *(.text.\\1 .text.\\1.* .text.unlikely.\\1 .text.unlikely.\\1.*)\n" OUTPUT_VARIABLE first)
-    list(JOIN first "" first)
+    hakmem_input_sections(first ${names})
+    set(coldest ${rare})
+    list(FILTER coldest INCLUDE REGEX "^(${HAKMEM_COLDEST_ROOMS})_")
+    list(REMOVE_ITEM rare ${coldest})
+    hakmem_input_sections(coldest ${coldest})
+    hakmem_input_sections(rare ${rare})
     set(others "    *crt*.o(.text .text.*)\n    *libc_nonshared.a:*(.text .text.*)\n")
-    string(REPLACE "${rodata}" "" script "${script}")
+    set(begin_code "  HIDDEN(first_pages_code = .);\n")
+    set(window "    . = . + ((0x20000 - (first_pages_code & 0xffff) - (. & 0xffff)) & 0xffff);\n")
+    string(REGEX MATCH "\n  \\.init  .*\n  \\.text  " begin "${script}") # .init, .plt and their like
+    string(REGEX REPLACE "^\n(.*)  \\.text  $" "\\1" begin "${begin}")
+    string(FIND "${script}" "  PROVIDE (__etext = .);\n" at)
+    if(begin STREQUAL "" OR at EQUAL -1)
+        message(STATUS "The linker's script is another than GNU ld's: functions lie as they come")
+        return()
+    endif()
+    string(REPLACE "${rodata}" "  .rodata_rare    : { *(.rodata_rare) }\n" script "${script}")
     string(REPLACE "${fini}" "" script "${script}")
-    string(REPLACE "${init}" "${rodata}${init}" script "${script}")
-    string(REPLACE "${text}" "${fini}${text}${others}${first}" script "${script}")
+    string(REPLACE "${begin}" "" script "${script}")
+    string(REPLACE "  PROVIDE (__etext = .);\n" "${begin}${fini}  PROVIDE (__etext = .);\n" script "${script}")
+    string(REPLACE "${align}${text}" "${rodata}${align}${begin_code}${text}${coldest}${window}${rare}${window}${others}${first}" script "${script}")
     string(REPLACE "${bss}" "   *(.bss)\n   *(.bss.records)\n${bss}" script "${script}")
     set(file ${CMAKE_CURRENT_BINARY_DIR}/first_pages.ld)
     file(WRITE ${file} "${script}")

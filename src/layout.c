@@ -17,6 +17,8 @@ static const struct layout_root layout_roots[] = {
 #include "layout.def"
 };
 
+/* What no process reads lies apart from the constants that each does. */
+SECTION(".rodata_rare")
 static const struct layout_field layout_fields[] = {
 #define LAYOUT_FIELD(type, field) \
     FIELD(#type "." #field, offsetof(struct type, field), FIELD_BYTES(type, field))
