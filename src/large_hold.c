@@ -5,6 +5,7 @@
 #include "os.h"
 
 struct larges larges = {.lock = FAVOUR_INITIAL(7), .cache_limit = 64 * MIB};
+SPARSE struct large *large_cache[LARGE_WAITING_MOST + 1];
 
 /* ---- records ---- */
 
@@ -87,7 +88,7 @@ void large_wait(struct large *large) {
     ASSERT(P2, larges.waiting <= LARGE_WAITING_MOST); /* one more, until this hold of the lock ends */
     large->bytes = large->extent;
     large->place = larges.waiting;
-    larges.cache[larges.waiting++] = large;
+    large_cache[larges.waiting++] = large;
     larges.unseen += large_unseen(large);
     spare_put(large);
 }
@@ -95,10 +96,10 @@ void large_wait(struct large *large) {
 struct large *large_waited(struct large *large) {
     if (!large)
         return NULL;
-    ASSERT(P1, larges.waiting > 0 && larges.cache[large->place] == large);
-    struct large *last = larges.cache[--larges.waiting];
-    larges.cache[last->place = large->place] = last;
-    larges.cache[larges.waiting] = NULL;
+    ASSERT(P1, larges.waiting > 0 && large_cache[large->place] == large);
+    struct large *last = large_cache[--larges.waiting];
+    large_cache[last->place = large->place] = last;
+    large_cache[larges.waiting] = NULL;
     larges.unseen -= large_unseen(large);
     return large;
 }

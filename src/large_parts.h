@@ -36,15 +36,16 @@ struct larges {
     size_t live, live_peak; /* bytes of live blocks, and the most that there ever were at once */
     size_t held;            /* what live and recent blocks hold in memory, as far as that is known */
     size_t slack;           /* what roomy blocks stand on beyond their bytes */
-    size_t unseen;  /* of long blocks that wait: what is not in memory, as last measured, but may be */
-    uint32_t looks; /* of large_purge_rested */
-    struct large
-        *cache[LARGE_WAITING_MOST + 1]; /* all that spare has, in no order: for who looks from outside */
-    unsigned waiting;                   /* how many */
-    struct spare_recent recent;         /* freed last: not in spare yet */
+    size_t unseen;    /* of long blocks that wait: what is not in memory, as last measured, but may be */
+    uint32_t looks;   /* of large_purge_rested */
+    unsigned waiting; /* blocks in large_cache */
+    struct spare_recent recent; /* freed last: not in spare yet */
 };
 
 extern struct larges larges;
+
+/* All that spare has, in no order: for who looks from outside. Apart: a program without large blocks touches none of it. */
+extern struct large *large_cache[LARGE_WAITING_MOST + 1];
 
 /* ---- records ---- */
 

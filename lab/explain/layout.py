@@ -14,7 +14,7 @@ ROOT, FIELD = struct.Struct("=24sQQ"), struct.Struct("=24sII")
 MOST_ROWS = 1000
 ROOTS = (
     "sizeclass_table metadata_state.at metadata_state.end pagemap_window pagemap_chunks pagemap_leaves "
-    "superslabs.count superslabs.first superslab_groups larges.cache larges.stuck larges.recent.stack heaps.all"
+    "superslabs.count superslabs.first superslab_groups large_cache larges.stuck larges.recent.stack heaps.all"
 ).split()
 FIELDS = (
     "sizeclass sizeclass.size sizeclass.words pagemap_chunk pagemap_leaf pagemap_leaf.record "

@@ -249,7 +249,7 @@ class Walk:
 
     def _waiting(self) -> None:
         """Large blocks that wait, and those that the kernel would not unmap: not live, whatever was read before."""
-        cache = self.layout.roots["larges.cache"]
+        cache = self.layout.roots["large_cache"]
         addresses = [int(address) for address in self._words(cache.address, cache.bytes) if address]
         lists = [self.layout.roots["larges.stuck"], self.layout.roots["larges.recent.stack"]]
         for head in (at for root in lists for at in range(root.address, root.address + root.bytes, WORD)):

@@ -105,9 +105,9 @@ static void check_cache(void) {
     assert_true(spare_mapping_bytes() <= large_mapped_bytes());
     assert_true(larges.waiting <= LARGE_WAITING_MOST);
     size_t bytes = 0;
-    for (unsigned i = 0; i < ARRAY_LENGTH(larges.cache); i++) {
-        assert_int_equal(larges.cache[i] != NULL, i < larges.waiting);
-        bytes += larges.cache[i] ? larges.cache[i]->extent : 0;
+    for (unsigned i = 0; i < ARRAY_LENGTH(large_cache); i++) {
+        assert_int_equal(large_cache[i] != NULL, i < larges.waiting);
+        bytes += large_cache[i] ? large_cache[i]->extent : 0;
     }
     assert_int_equal(bytes, spare_mapping_bytes() + spare_run_bytes());
     check_held();
