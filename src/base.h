@@ -40,6 +40,8 @@
 #define SPARSE SECTION(".bss.sparse")
 /* The first of our own records: used from the front on, so they follow the small state (cmake/first_pages.cmake). */
 #define FIRST_RECORDS SECTION(".bss.records")
+/* Constants that hardly a process reads, apart from those that each does. */
+#define RARE_CONSTANT SECTION(".rodata_rare")
 #define ALIGNED(n) __attribute__((aligned(n)))
 #define THREAD_LOCAL __thread __attribute__((tls_model("initial-exec")))
 #define LIKELY(x) __builtin_expect(!!(x), 1)

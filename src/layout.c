@@ -17,9 +17,7 @@ static const struct layout_root layout_roots[] = {
 #include "layout.def"
 };
 
-/* What no process reads lies apart from the constants that each does. */
-SECTION(".rodata_rare")
-static const struct layout_field layout_fields[] = {
+RARE_CONSTANT static const struct layout_field layout_fields[] = {
 #define LAYOUT_FIELD(type, field) \
     FIELD(#type "." #field, offsetof(struct type, field), FIELD_BYTES(type, field))
 #define LAYOUT_SIZE(type) FIELD(#type, sizeof(struct type), 0)

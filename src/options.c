@@ -39,7 +39,7 @@ static const struct options_row {
 #undef CHOICE
 };
 
-static const struct options_word {
+RARE_CONSTANT static const struct options_word {
     enum options_row_id row;
     size_t value;
     char name[12];
@@ -123,7 +123,7 @@ static bool options_same(const char *a, const char *b) {
 }
 
 static bool options_parse_bool(const char *text, size_t *value) {
-    static const char words[][8] = {"0", "1", "off", "on", "no", "yes", "false", "true"};
+    RARE_CONSTANT static const char words[][8] = {"0", "1", "off", "on", "no", "yes", "false", "true"};
     for (size_t i = 0; i < ARRAY_LENGTH(words); i++)
         if (options_same(text, words[i])) {
             *value = i % 2;
@@ -191,7 +191,8 @@ static void options_list_words(enum options_row_id row, char *text, size_t bytes
 }
 
 static void options_report(enum options_row_id id, const char *name, const char *text, bool parsed) {
-    static const char meant[][20] = {"0 or 1", "a number of bytes", "a number", "one of ", "bytes or cgroup"};
+    RARE_CONSTANT static const char meant[][20] = {"0 or 1", "a number of bytes", "a number", "one of ",
+                                                   "bytes or cgroup"};
     const struct options_row *row = &options_rows[id];
     char words[64] = "";
     if (row->kind == OPTIONS_choice)
