@@ -46,6 +46,8 @@ def rows(path, macro):
 
 def number(expression):
     """The value of a product or quotient of numbers and unit names: `64 * MIB`, `SIZE_MAX / 2`."""
+    if not re.fullmatch(r"\w+( [*/] \w+)*", expression):
+        sys.exit(f"gen_docs: no product or quotient: {expression}")
     value, operator = 1, "*"
     for part in re.findall(r"\w+|[*/]", expression):
         if part in "*/":
