@@ -7,7 +7,7 @@
 
 enum {
     TRIES = 64,         /* at reading the counter, of which the shortest counts */
-    CLOCK_EVERY = 1024, /* calls of a thread */
+    CLOCK_EVERY = 1024, /* calls of a thread; before that at powers of two */
     KIND_SHIFT = 56
 };
 
@@ -61,6 +61,11 @@ static unsigned calls_bucket(uint64_t ticks) {
     return CALLS_EXACT + octave * CALLS_STEPS + (unsigned)(ticks >> (octave + 1) & (CALLS_STEPS - 1));
 }
 
+/* So that a reader knows a tick's length of a process that has made a few calls and sleeps, too. */
+static bool calls_is_clock_due(uint64_t written) {
+    return written % CLOCK_EVERY == 0 || (written & (written - 1)) == 0;
+}
+
 void calls_note(struct calls *calls, enum calls_kind kind, uint64_t began, const void *block, size_t bytes,
                 const void *caller) {
     uint64_t took = os_ticks() - began;
@@ -76,7 +81,7 @@ void calls_note(struct calls *calls, enum calls_kind kind, uint64_t began, const
     } else {
         calls->written++;
     }
-    if (UNLIKELY(calls->written % CLOCK_EVERY == 0))
+    if (UNLIKELY(calls_is_clock_due(calls->written)))
         calls_read_clock();
 }
 
