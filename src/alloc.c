@@ -340,10 +340,15 @@ static bool alloc_fits(size_t size, size_t usable) {
 
 /* For a block of `usable` bytes that has grown, and may again. */
 static void *alloc_grown(size_t usable, size_t size) {
-    bool large = size > SIZECLASS_LARGEST && heap_own;
-    void *block = large ? large_new_to_grow(size, usable) : NULL;
+    if (size <= SIZECLASS_LARGEST || !heap_own)
+        return alloc_malloc(size);
+    struct calls *calls = alloc_calls();
+    uint64_t began = alloc_begins(calls);
+    void *block = large_new_to_grow(size, usable);
     if (!block)
         return alloc_malloc(size);
+    if (calls)
+        calls_note(calls, CALLS_MALLOC_LARGE, began, block, size, __builtin_return_address(0));
     alloc_count_large(block, size);
     return block;
 }
