@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-static void *alloc_fail(void) {
+static COLD void *alloc_fail(void) {
     errno = ENOMEM;
     return NULL;
 }
@@ -25,10 +25,10 @@ static void *alloc_borrowed(unsigned class) {
     return block ? block : alloc_fail();
 }
 
-COLD static void *alloc_first(size_t size, unsigned class) {
+COLD static void *alloc_first(size_t size, unsigned class, const void *caller) {
     struct heap *heap = lifecycle_attach();
     if (heap)
-        return alloc_class(size, class);
+        return heap_is_watched() ? alloc_watched(size, class, caller) : alloc_class(size, class);
     return lifecycle_forced() ? next_malloc(size) : alloc_borrowed(class);
 }
 
@@ -36,7 +36,7 @@ static NOINLINE void *alloc_without_heap(size_t size, unsigned class, const void
     void *block = alloc_watched_hit(size, class);
     if (LIKELY(block != NULL))
         return block;
-    return heap_is_watched() ? alloc_watched(size, class, caller) : alloc_first(size, class);
+    return heap_is_watched() ? alloc_watched(size, class, caller) : alloc_first(size, class, caller);
 }
 
 NOINLINE void *alloc_miss(size_t size, unsigned class, struct heap *heap) {
@@ -53,6 +53,10 @@ NOINLINE void *alloc_miss(size_t size, unsigned class, struct heap *heap) {
     purge_after_take();
     janitor_after_take(__builtin_return_address(0));
     return block;
+}
+
+NOINLINE void *alloc_miss_for(size_t size, unsigned class, struct heap *heap, const void *caller) {
+    return heap == &heap_none ? alloc_without_heap(size, class, caller) : alloc_miss(size, class, heap);
 }
 
 /* The second try. A size that no system has is refused before anything is given back in vain. */
@@ -72,14 +76,15 @@ static ALWAYS_INLINE void alloc_count_large(const void *block, size_t size) {
     purge_after_take();
 }
 
-static ALWAYS_INLINE void *alloc_large_aligned(size_t size, size_t alignment, bool *zeroed) {
+static ALWAYS_INLINE void *alloc_large_aligned(size_t size, size_t alignment, bool *zeroed,
+                                               const void *caller) {
     struct calls *calls = alloc_calls();
     uint64_t began = alloc_begins(calls);
     void *block = large_new(size, alignment, zeroed);
     if (UNLIKELY(!block))
         block = alloc_large_again(size, alignment, zeroed);
     if (calls)
-        calls_note(calls, CALLS_MALLOC_LARGE, began, block, size, __builtin_return_address(0));
+        calls_note(calls, CALLS_MALLOC_LARGE, began, block, size, caller);
     if (UNLIKELY(!block))
         return NULL;
     alloc_count_large(block, size);
@@ -91,11 +96,11 @@ static bool alloc_is_forced(void) {
     return UNLIKELY(!heap_own) && !lifecycle_attach() && lifecycle_forced();
 }
 
-NOINLINE void *alloc_large(size_t size) {
+NOINLINE void *alloc_large(size_t size, const void *caller) {
     bool zeroed;
     if (alloc_is_forced())
         return next_malloc(size);
-    return alloc_large_aligned(size, SIZECLASS_GRANULE, &zeroed);
+    return alloc_large_aligned(size, SIZECLASS_GRANULE, &zeroed, caller);
 }
 
 /* ---- free ---- */
@@ -181,9 +186,7 @@ static NOINLINE void alloc_free_large(void *block, const void *caller) {
     janitor_after_free(caller);
 }
 
-NOINLINE void alloc_free_slow(void *block) {
-    if (block == NULL)
-        return;
+static void alloc_free_for(void *block, const void *caller) {
     uint32_t tag = pagemap_tag(block);
     unsigned kind = pagemap_kind(tag);
     if (tag == PAGEMAP_NONE) {
@@ -194,10 +197,15 @@ NOINLINE void alloc_free_slow(void *block) {
         return;
     }
     if (kind < SIZECLASS_COUNT) {
-        alloc_free_small(tag, block, __builtin_return_address(0));
+        alloc_free_small(tag, block, caller);
         return;
     }
-    alloc_free_large(block, __builtin_return_address(0));
+    alloc_free_large(block, caller);
+}
+
+NOINLINE void alloc_free_slow(void *block) {
+    if (block != NULL)
+        alloc_free_for(block, __builtin_return_address(0));
 }
 
 /* The magazine is full, or cannot be had: a visitor is at it, or a fork has come between, and the tag is that of the heap before.
@@ -265,7 +273,7 @@ static NOINLINE void *alloc_calloc_large(size_t count, size_t size) {
     bool zeroed;
     if (alloc_is_forced())
         return next_calloc(count, size);
-    void *block = alloc_large_aligned(count * size, SIZECLASS_GRANULE, &zeroed);
+    void *block = alloc_large_aligned(count * size, SIZECLASS_GRANULE, &zeroed, __builtin_return_address(0));
     return block && !zeroed ? memset(block, 0, count * size) : block;
 }
 
@@ -285,8 +293,8 @@ static ALWAYS_INLINE void *alloc_clear(void *block, size_t bytes) {
 }
 
 /* Of a block that may be libc's, not a byte more. */
-static NOINLINE void *alloc_calloc_miss(size_t bytes, unsigned class, struct heap *heap) {
-    void *block = alloc_miss(bytes, class, heap);
+static NOINLINE void *alloc_calloc_miss(size_t bytes, unsigned class, struct heap *heap, const void *caller) {
+    void *block = has(calls) ? alloc_miss_for(bytes, class, heap, caller) : alloc_miss(bytes, class, heap);
     return LIKELY(block != NULL) ? memset(block, 0, bytes) : NULL;
 }
 
@@ -299,12 +307,14 @@ void *alloc_calloc(size_t count, size_t size) {
     unsigned class = sizeclass_of(bytes);
     struct heap *heap = heap_load();
     void *block = alloc_hit(heap, class);
-    return LIKELY(block != NULL) ? alloc_clear(block, bytes) : alloc_calloc_miss(bytes, class, heap);
+    if (LIKELY(block != NULL))
+        return alloc_clear(block, bytes);
+    return alloc_calloc_miss(bytes, class, heap, has(calls) ? __builtin_return_address(0) : NULL);
 }
 
 static NOINLINE void *alloc_aligned_large(size_t alignment, size_t size) {
     bool zeroed;
-    return alloc_large_aligned(size, alignment, &zeroed);
+    return alloc_large_aligned(size, alignment, &zeroed, __builtin_return_address(0));
 }
 
 void *alloc_aligned(size_t alignment, size_t size) {
@@ -364,7 +374,10 @@ static void *alloc_copy(void *block, size_t usable, size_t size) {
     if (!copy)
         return NULL;
     memcpy(copy, block, usable < size ? usable : size);
-    alloc_free(block);
+    if (has(calls) && heap_is_watched())
+        alloc_free_for(block, __builtin_return_address(0));
+    else
+        alloc_free(block);
     return copy;
 }
 
@@ -375,7 +388,7 @@ static void *alloc_realloc_foreign(void *block, size_t size) {
     return alloc_fail();
 }
 
-static NOINLINE void *alloc_resize(struct large *large, void *block, size_t size) {
+static NOINLINE void *alloc_resize(struct large *large, void *block, size_t size, const void *caller) {
     if (LIKELY(heap_watched == NULL))
         return large_resize(large, size);
     sample_gone(block); /* before another thread may get its address */
@@ -383,7 +396,7 @@ static NOINLINE void *alloc_resize(struct large *large, void *block, size_t size
     uint64_t began = alloc_begins(calls);
     void *resized = large_resize(large, size);
     if (calls)
-        calls_note(calls, CALLS_RESIZE, began, resized, size, __builtin_return_address(0));
+        calls_note(calls, CALLS_RESIZE, began, resized, size, caller);
     if (resized)
         alloc_watch_large(resized, size, __builtin_return_address(0));
     return resized;
@@ -395,7 +408,8 @@ static void *alloc_realloc_large(struct large *large, void *block, size_t size) 
         return alloc_fail();
     }
     if (size > SIZECLASS_LARGEST) {
-        void *resized = alloc_resize(large, block, size);
+        const void *caller = has(calls) ? __builtin_return_address(0) : NULL;
+        void *resized = alloc_resize(large, block, size, caller);
         if (resized)
             return resized;
     } else if (alloc_fits(size, large->bytes)) {

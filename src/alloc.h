@@ -16,9 +16,11 @@
 
 #include "heap.h"
 
-/* The paths off the hit; `heap` is what the hit has loaded. */
+/* The paths off the hit; `heap` is what the hit has loaded. Where calls may be noted down they are for `caller`, whom only what is
+ * inlined into malloc or operator new knows; elsewhere alloc_large gets NULL. */
 void *alloc_miss(size_t size, unsigned class, struct heap *heap);
-void *alloc_large(size_t size);
+void *alloc_miss_for(size_t size, unsigned class, struct heap *heap, const void *caller);
+void *alloc_large(size_t size, const void *caller);
 void alloc_free_slow(void *block);
 void alloc_free_full(void *block, size_t class, struct heap *heap);
 void alloc_free_other(void *block, unsigned mixed, struct heap *heap);
@@ -45,12 +47,15 @@ static ALWAYS_INLINE void *alloc_hit(struct heap *heap, unsigned class) {
 static ALWAYS_INLINE void *alloc_class(size_t size, unsigned class) {
     struct heap *heap = heap_load();
     void *block = alloc_hit(heap, class);
-    return LIKELY(block != NULL) ? block : alloc_miss(size, class, heap);
+    if (LIKELY(block != NULL))
+        return block;
+    return has(calls) ? alloc_miss_for(size, class, heap, __builtin_return_address(0))
+                      : alloc_miss(size, class, heap);
 }
 
 static ALWAYS_INLINE void *alloc_malloc(size_t size) {
     if (UNLIKELY(size > SIZECLASS_LARGEST))
-        return alloc_large(size);
+        return alloc_large(size, has(calls) ? __builtin_return_address(0) : NULL);
     return alloc_class(size, sizeclass_of(size));
 }
 

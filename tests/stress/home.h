@@ -54,10 +54,13 @@ static inline void *home_wait(void *argument) {
     return NULL;
 }
 
-/* The first call: as many threads as the program will have, so that libc has what it keeps for them. */
+/* The first call: as many threads as the program will have, so that libc has what it keeps for them. A block of the program's own
+ * before, because a watched thread loads what walks up its stack when it is not libc that calls. */
 static inline void home_start(unsigned count) {
     pthread_t ids[STRESS_THREADS_MOST];
     pthread_barrier_t all;
+    void *volatile block = malloc(1);
+    free(block);
     pthread_barrier_init(&all, NULL, count);
     for (unsigned i = 0; i < count; i++)
         if (pthread_create(&ids[i], NULL, home_wait, &all) != 0)
