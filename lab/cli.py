@@ -28,6 +28,7 @@ COMMANDS = {
     "scorecard": "one page that says where hakmem stands, against all peers",
     "explain": "where the resident memory of a process is",
     "heap": "which call paths hold the memory of a process, as a table and for pprof",
+    "calls": "how long the calls of a process take, and which came last",
     "top": "what explain says, as a live view, with what changed",
     "peers": "build or install the other allocators, and say which versions",
 }

@@ -1,14 +1,16 @@
 # hakmem run: any program, on hakmem. Builds the library first when it is not there or older than its sources.
 #
 # Prints nothing on standard output, leaves standard input alone, and becomes the program (exec): exit status,
-# signals and process id are the program's own. With --explain or --heap the program is a child, held at its exit and reported
-# on on standard error; exit status and signals still are its own.
+# signals and process id are the program's own. With --explain, --heap, --calls or --trace the program is a child, held once at its
+# exit and reported on on standard error; exit status and signals still are its own.
 
 . "$root/launcher/build.sh"
 . "$root/launcher/explain.sh"
 
-run_usage='hakmem run [--profile P] [--variant V] [--stats] [--explain] [--heap FILE] [--sample BYTES] -- CMD...'
+run_usage='hakmem run [--profile P] [--variant V] [--stats] [--explain] [--heap FILE] [--sample BYTES] [--calls] [--trace FILE] [--events N] -- CMD...'
 usual_sample=512k
+usual_events=65536
+most_events=16777216
 
 check_profile() {
     # shellcheck disable=SC2086
@@ -24,11 +26,34 @@ check_heap() {
     [ -n "$1" ] || refuse "--heap needs the name of a file: $run_usage"
 }
 
+check_trace() {
+    [ -n "$1" ] || refuse "--trace needs the name of a file: $run_usage"
+}
+
+check_events() {
+    case $1 in
+        '' | *[!0-9]* | ?????????*) ;;
+        *) [ "$1" -lt 1 ] || [ "$1" -gt $most_events ] || return 0 ;;
+    esac
+    refuse "--events is a number of calls of each thread, from 1 to $most_events, not '$1'"
+}
+
 # As the library reads bytes: digits, and perhaps one letter.
 check_sample() {
     case ${1%[kKmMgG]} in
         '' | *[!0-9]*) refuse "--sample is a number of bytes, as 512k or 1, not '$1'" ;;
     esac
+}
+
+# Calls can be timed and kept in one variant only.
+choose_variant() {
+    [ -z "$events" ] || [ -n "$trace" ] || refuse "--events says how many calls --trace FILE keeps: give both"
+    if [ -n "$calls$trace" ]; then
+        [ "${variant:-observe}" = observe ] ||
+            refuse "--calls and --trace take the variant observe, not $variant: leave --variant out"
+        variant=observe
+    fi
+    variant=${variant:-standard}
 }
 
 # A path, or a name in PATH; not what only a shell knows.
@@ -57,25 +82,29 @@ warn_of_others() {
 
 hakmem_run() {
     profile=
-    variant=standard
+    variant=
     stats=
     explain=
     heap=
     sample=
+    calls=
+    trace=
+    events=
     while [ $# -gt 0 ]; do
         case $1 in
-            --profile | --variant | --heap | --sample)
+            --profile | --variant | --heap | --sample | --trace | --events)
                 [ $# -ge 2 ] || refuse "$1 needs a value: $run_usage"
                 option=${1#--} value=$2
                 shift 2
                 ;;
-            --profile=* | --variant=* | --heap=* | --sample=*)
+            --profile=* | --variant=* | --heap=* | --sample=* | --trace=* | --events=*)
                 option=${1%%=*} value=${1#*=}
                 option=${option#--}
                 shift
                 ;;
             --stats) stats=yes && shift && continue ;;
             --explain) explain=yes && shift && continue ;;
+            --calls) calls=yes && shift && continue ;;
             --help | -h) printf 'usage: %s\n' "$run_usage" && return 0 ;;
             --) shift && break ;;
             -*) refuse "unknown option '$1': $run_usage" ;;
@@ -87,8 +116,11 @@ hakmem_run() {
             variant) variant=$value ;;
             heap) heap=$value ;;
             sample) sample=$value ;;
+            trace) trace=$value ;;
+            events) events=$value ;;
         esac
     done
+    choose_variant
     [ $# -gt 0 ] || refuse "no command given: $run_usage"
     [ -n "$1" ] || refuse "the command is empty: $run_usage"
     if ! is_program "$1"; then
@@ -112,7 +144,11 @@ hakmem_run() {
     [ -z "$stats" ] || export HAKMEM_STATS=1
     [ -z "$heap" ] || sample=${sample:-${HAKMEM_HEAP_SAMPLE:-$usual_sample}}
     [ -z "$sample" ] || export HAKMEM_HEAP_SAMPLE="$sample"
+    [ -z "$calls" ] || export HAKMEM_LATENCY=1
+    [ -z "$trace" ] || export HAKMEM_TRACE="${events:-$usual_events}"
     warn_of_others
+    [ -z "$calls$trace" ] || look_from_outside calls --run "$library" ${explain:+--explain} ${heap:+--heap "$heap"} \
+        ${trace:+--trace "$trace"} -- "$@"
     [ -z "$heap" ] || look_from_outside heap --run "$library" ${explain:+--explain} --output "$heap" -- "$@"
     [ -z "$explain" ] || hakmem_explain --run "$library" -- "$@"
     export LD_PRELOAD="${LD_PRELOAD:+$LD_PRELOAD:}$library"

@@ -17,7 +17,6 @@ from lab.explain.problems import process_id
 from lab.heap import files, pprof, profile, report
 
 PIPE_WIDTH = 150
-PICTURES = (".svg", ".png", ".pdf")
 
 
 def command(
@@ -39,30 +38,47 @@ def command(
     """
     if sort not in report.ORDERS:
         raise AskedWrongly(f"--sort {sort} is no order", f"use one of {', '.join(report.ORDERS)}")
-    if plot and Path(plot).suffix not in PICTURES:
-        raise AskedWrongly(f"--plot {plot} is no picture", f"let its name end in one of {', '.join(PICTURES)}")
+    files.check_picture(plot)
     option = "--heap" if run else "--output"
     files.check(option, output)
     files.check("--plot", plot)
     results.check(to_json)
 
     def give(pid: int, state: str) -> None:
-        found = profile.take(pid, state)
-        target = output or files.unused(f"hakmem.{pid}", ".heap.pb.gz")
-        files.write(option, target, pprof.encoded(found))
-        if plot:
-            from lab.heap import picture  # it takes Matplotlib, which is slow to load
-
-            files.write("--plot", plot, picture.drawn(found, Path(plot).suffix[1:]))
-        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_WIDTH
-        page = [*report.lines(found, top, sort, width), "", *_written(target, plot)]
-        results.give(page, report.as_json(found) | {"profile": target} if to_json else {}, to_json)
+        _give(pid, state, (option, output), plot, top, sort, to_json)
 
     if run:
         reports = [explain.at_exit] if explained else []
         return held.run(words, run, [*reports, lambda pid: give(pid, "exit")])
     give(process_id(words, "hakmem heap PID, or hakmem run --heap FILE -- CMD"), "running")
     return 0
+
+
+def at_exit(pid: int, output: str) -> None:
+    """Profiles a program that is held at its exit, as `run --heap` does."""
+    _give(pid, "exit", ("--heap", output))
+
+
+def _give(
+    pid: int,
+    state: str,
+    output: tuple[str, str],
+    plot: str = "",
+    top: int = report.TOP,
+    sort: str = "live",
+    to_json: str = "",
+) -> None:
+    """Looks, and gives all that is asked for; `output`: the option that names the file, and its name."""
+    found = profile.take(pid, state)
+    target = output[1] or files.unused(f"hakmem.{pid}", ".heap.pb.gz")
+    files.write(output[0], target, pprof.encoded(found))
+    if plot:
+        from lab.heap import picture  # it takes Matplotlib, which is slow to load
+
+        files.write("--plot", plot, picture.drawn(found, Path(plot).suffix[1:]))
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_WIDTH
+    page = [*report.lines(found, top, sort, width), "", *_written(target, plot)]
+    results.give(page, report.as_json(found) | {"profile": target} if to_json else {}, to_json)
 
 
 def _written(target: str, plot: str) -> list[str]:

@@ -45,7 +45,7 @@ def not_permitted(pid: int) -> LabError:
     if scope in (1, 2):
         fix = (
             f"kernel.yama.ptrace_scope is {scope}: as root, or after `sysctl kernel.yama.ptrace_scope=0`; "
-            "or start the program with `hakmem run --explain -- CMD`, or `--heap FILE`"
+            "or start the program with `hakmem run --explain -- CMD`, `--heap FILE` or `--calls`"
         )
     elif scope == 3:
         fix = "kernel.yama.ptrace_scope is 3: nobody may read another process until the next start of the system"

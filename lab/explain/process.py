@@ -1,9 +1,11 @@
-"""What a process is: the file that it runs and the words that it was started with."""
+"""What a process is: the file that it runs, the words that it was started with, and the time that it has used."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+
+USER, SYSTEM = 11, 12  # in ticks, of the fields of stat
 
 
 def program(pid: int) -> str:
@@ -20,3 +22,17 @@ def command(pid: int) -> str:
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
     except OSError:
         return ""
+
+
+def stat(pid: int) -> list[str]:
+    """The fields of /proc/PID/stat (proc(5)) behind the command's name. Raises OSError when there is no such process."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+
+
+def cpu_s(pid: int) -> float:
+    """User and system time of all its threads in seconds; 0 when that cannot be read."""
+    try:
+        fields = stat(pid)
+    except OSError:
+        return 0.0
+    return (int(fields[USER]) + int(fields[SYSTEM])) / os.sysconf("SC_CLK_TCK")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lab.explain import report
+from lab.explain import process, report
 from lab.explain.account import CACHED, FREE, LIVE, ClassSum
 from lab.explain.problems import no_process
 from lab.explain.snapshot import Snapshot
@@ -22,8 +22,8 @@ from lab.tables import aligned
 MIB = 1 << 20
 HISTORY = 60  # looks that the curves show
 BARS = "▁▂▃▄▅▆▇█"
-# Of the fields behind the command's name: minor faults, user and system time in ticks, threads, start in ticks after that of the system.
-FAULTS, USER, SYSTEM, THREADS, STARTED = 7, 11, 12, 17, 19
+# Of the fields behind the command's name: minor faults, threads, start in ticks after that of the system.
+FAULTS, THREADS, STARTED = 7, 17, 19
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def look(pid: int, take: Callable[[int], Snapshot]) -> Look:
     began = time.monotonic()
     snapshot = take(pid)
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        fields = process.stat(pid)
         up = float(Path("/proc/uptime").read_text().split()[0])
     except OSError:
         raise no_process(pid) from None
@@ -66,7 +66,7 @@ def look(pid: int, take: Callable[[int], Snapshot]) -> Look:
         at_s=now,
         took_s=now - began,
         age_s=max(0.0, up - int(fields[STARTED]) / ticks),
-        cpu_s=(int(fields[USER]) + int(fields[SYSTEM])) / ticks,
+        cpu_s=(int(fields[process.USER]) + int(fields[process.SYSTEM])) / ticks,
         faults=int(fields[FAULTS]),
         threads=int(fields[THREADS]),
         snapshot=snapshot,

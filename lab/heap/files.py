@@ -6,7 +6,9 @@ import itertools
 import os
 from pathlib import Path
 
-from lab.errors import LabError
+from lab.errors import AskedWrongly, LabError
+
+PICTURES = (".svg", ".png", ".pdf")
 
 
 def check(option: str, path: str) -> None:
@@ -20,6 +22,12 @@ def check(option: str, path: str) -> None:
         raise _refused(option, path, "there is no such directory")
     if not os.access(path if os.path.lexists(path) else directory, os.W_OK):
         raise _refused(option, path, "permission denied")
+
+
+def check_picture(path: str) -> None:
+    """Raises AskedWrongly when the name of --plot says of no kind of picture that it is one."""
+    if path and Path(path).suffix not in PICTURES:
+        raise AskedWrongly(f"--plot {path} is no picture", f"let its name end in one of {', '.join(PICTURES)}")
 
 
 def write(option: str, path: str, content: bytes) -> None:

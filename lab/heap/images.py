@@ -68,22 +68,22 @@ class Images:
 
     def stack(self, callers: Sequence[int]) -> tuple[Frame, ...]:
         """The frames of return addresses, innermost first, without those of hakmem at its inner end."""
-        found = [self._look_up(address - 1) for address in callers]
+        found = [self.look_up(address - 1) for address in callers]
         own = next((i for i, (_, ours) in enumerate(found) if not ours), len(found))
         frames = [frame for frame, _ in found[own:]] or [NOWHERE]
         return (*frames, BEYOND) if len(callers) == MOST_CALLERS else tuple(frames)
+
+    def look_up(self, address: int) -> tuple[Frame, bool]:
+        """The frame at an address, and whether it is hakmem's own."""
+        if address not in self._frames:
+            self._frames[address] = self._frame(address)
+        return self._frames[address]
 
     def build_id(self, mapping: Mapping) -> str:
         """Of the file that is mapped there; empty when it has none."""
         return self._symbols_of(mapping).build_id
 
-    def _look_up(self, address: int) -> tuple[Frame, bool]:
-        if address not in self._frames:
-            self._frames[address] = self._frame(address)
-        return self._frames[address]
-
     def _frame(self, address: int) -> tuple[Frame, bool]:
-        """The frame at an address, and whether it is hakmem's own."""
         place = bisect.bisect_right(self._starts, address) - 1
         if place < 0 or address >= self.code[place].end:
             return Frame(address, "", "", "", address, None), False

@@ -105,7 +105,7 @@ def test_every_command_is_there_and_explains_itself(name: str, capsys: pytest.Ca
 def test_the_launcher_knows_the_same_commands() -> None:
     launcher = (ROOT / "hakmem").read_text()
     (listed,) = re.findall(r"^    (.*)\)\n        \. \"\$root/launcher/lab\.sh\"", launcher, re.M)
-    assert {*listed.split(" | "), "explain", "heap", "top"} == set(cli.COMMANDS)  # these need no build: launcher/explain.sh
+    assert {*listed.split(" | "), "explain", "heap", "calls", "top"} == set(cli.COMMANDS)  # these need no build: launcher/explain.sh
     assert all(re.search(rf"^  (\w+, )?{name}\b", launcher, re.M) for name in cli.COMMANDS)
 
 

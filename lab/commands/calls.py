@@ -1,0 +1,81 @@
+"""`hakmem calls`: how long the calls of a process take, and which came last. Also behind `hakmem run --calls, --trace`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lab import results
+from lab.calls import latency, look, report, trace
+from lab.calls.look import Look
+from lab.commands import explain, heap
+from lab.errors import LabError
+from lab.explain import held
+from lab.explain.problems import process_id
+from lab.heap import files
+
+
+def command(
+    words: Annotated[list[str], typer.Argument(metavar="PID", help="the process")],
+    plot: Annotated[str, typer.Option("--plot", metavar="FILE", help="percentile curves: .svg, .png or .pdf")] = "",
+    to_trace: Annotated[str, typer.Option("--trace", metavar="FILE", help="the events that are kept, as CSV")] = "",
+    histogram: Annotated[
+        str, typer.Option("--histogram", metavar="FILE", help="HdrHistogram's log (.hlog), or its list of percentiles")
+    ] = "",
+    top: Annotated[int, typer.Option(min=0, help="functions that called, of the events")] = report.TOP,
+    run: Annotated[str, typer.Option("--run", hidden=True)] = "",
+    explained: Annotated[bool, typer.Option("--explain", hidden=True)] = False,
+    profile: Annotated[str, typer.Option("--heap", hidden=True)] = "",
+    to_json: Annotated[str, typer.Option("--json", metavar="FILE", help="also as JSON; - is standard output")] = "",
+) -> int:
+    """How long do malloc and free take here? Every call, p50 to p99.99, and the last events with who called.
+
+    The process must have been started with `hakmem run --calls -- CMD` (or `--trace FILE`), or with HAKMEM_LATENCY=1 or
+    HAKMEM_TRACE=65536 on the variant observe. Read from outside: it neither runs code for it nor notices.
+    """
+    files.check_picture(plot)
+    for option, path in (("--plot", plot), ("--trace", to_trace), ("--histogram", histogram), ("--heap", profile)):
+        files.check(option, path)
+    results.check(to_json)
+
+    def give(pid: int, state: str) -> None:
+        found = look.take(pid, state)
+        _check(found, to_trace, plot or histogram)
+        written = _write(found, to_trace, plot, histogram)
+        results.give([*report.lines(found, top), *written], report.as_json(found) if to_json else {}, to_json)
+
+    if run:
+        reports: list[Callable[[int], None]] = [explain.at_exit] if explained else []
+        if profile:
+            reports.append(lambda pid: heap.at_exit(pid, profile))
+        return held.run(words, run, [*reports, lambda pid: give(pid, "exit")])
+    give(process_id(words, "hakmem calls PID, or hakmem run --calls -- CMD"), "running")
+    return 0
+
+
+def _check(found: Look, to_trace: str, of_times: str) -> None:
+    """Raises LabError when a file is asked for of what is not noted down."""
+    if to_trace and found.trace is None:
+        fix = "start it with `hakmem run --trace FILE -- CMD`, or HAKMEM_TRACE=65536"
+        raise LabError(f"process {found.pid} keeps no events: there is nothing to write to {to_trace}", fix)
+    if of_times and not found.records.timed:
+        fix = "start it with `hakmem run --calls -- CMD`, or HAKMEM_LATENCY=1"
+        raise LabError(f"calls of process {found.pid} are not timed: there is nothing to write to {of_times}", fix)
+
+
+def _write(found: Look, to_trace: str, plot: str, histogram: str) -> list[str]:
+    """Writes the files; says which."""
+    if to_trace and found.trace is not None:
+        files.write("--trace", to_trace, trace.as_csv(found.trace, found.names))
+    if histogram:
+        files.write("--histogram", histogram, latency.written(found.latencies, histogram))
+    if plot:
+        from lab.calls import picture  # it takes Matplotlib, which is slow to load
+
+        files.write("--plot", plot, picture.drawn(found, Path(plot).suffix[1:]))
+    names = (("events", to_trace), ("histograms", histogram), ("picture", plot))
+    said = [f"{name}: {path}" for name, path in names if path]
+    return ["", *said] if said else []
