@@ -389,14 +389,15 @@ static void *alloc_realloc_foreign(void *block, size_t size) {
 }
 
 static NOINLINE void *alloc_resize(struct large *large, void *block, size_t size, const void *caller) {
-    if (LIKELY(heap_watched == NULL))
+    if (LIKELY(heap_watched == NULL && heap_own != NULL))
         return large_resize(large, size);
-    sample_gone(block); /* before another thread may get its address */
+    struct sample_live *live = sample_set_aside(block); /* before another thread may get its address */
     struct calls *calls = alloc_calls();
     uint64_t began = alloc_begins(calls);
     void *resized = large_resize(large, size);
     if (calls)
         calls_note(calls, CALLS_RESIZE, began, resized, size, caller);
+    sample_settle(live, resized != NULL);
     if (resized)
         alloc_watch_large(resized, size, __builtin_return_address(0));
     return resized;

@@ -172,20 +172,26 @@ static void sample_count_filter(const void *block, int more) {
         atomic_store_explicit(count, (uint8_t)(now + more), memory_order_relaxed);
 }
 
+/* Under the lock. */
+static void sample_link(struct sample_live *live) {
+    struct sample_live **bucket = sample_bucket((const void *)live->address);
+    live->next = *bucket;
+    *bucket = live;
+    sample_count_filter((const void *)live->address, 1);
+}
+
 static void sample_note(const void *block, size_t bytes, const uintptr_t *callers, uint32_t depth) {
     lock_take(&sample_state.lock);
     struct sample_site *site = sample_site(callers, depth, sample_size_class(bytes));
     struct sample_live *live = site ? sample_live_new() : NULL;
     if (live) {
-        struct sample_live **bucket = sample_bucket(block);
-        *live = (struct sample_live){*bucket, site, (uintptr_t)block, bytes};
-        *bucket = live;
+        *live = (struct sample_live){NULL, site, (uintptr_t)block, bytes};
+        sample_link(live);
         site->taken++;
         site->taken_bytes += bytes;
         site->live++;
         site->live_bytes += bytes;
         ASSERT(P2, site->live <= site->taken);
-        sample_count_filter(block, 1);
     } else {
         sample_state.lost++; /* P3 */
     }
@@ -203,26 +209,58 @@ void sample_took(struct poisson *clock, const void *block, size_t bytes) {
         sample_take(block, bytes);
 }
 
-static COLD void sample_forget(const void *block) {
-    lock_take(&sample_state.lock);
+/* Out of its chain, and out of the filter; NULL: it was not noted, or is set aside. Under the lock. */
+static struct sample_live *sample_unlink(const void *block) {
     struct sample_live **place = sample_bucket(block), *live;
     while ((live = *place) != NULL && live->address != (uintptr_t)block)
         place = &live->next;
-    if (live) {
-        *place = live->next;
-        ASSERT(P1, live->site->live > 0 && live->site->live_bytes >= live->bytes);
-        live->site->live--;
-        live->site->live_bytes -= live->bytes;
-        live->next = sample_state.unused;
-        sample_state.unused = live;
-        sample_count_filter(block, -1);
-    }
+    if (!live)
+        return NULL;
+    *place = live->next;
+    sample_count_filter(block, -1);
+    return live;
+}
+
+/* Under the lock. */
+static void sample_drop(struct sample_live *live) {
+    ASSERT(P1, live->site->live > 0 && live->site->live_bytes >= live->bytes);
+    live->site->live--;
+    live->site->live_bytes -= live->bytes;
+    live->next = sample_state.unused;
+    sample_state.unused = live;
+}
+
+static COLD void sample_forget(const void *block) {
+    lock_take(&sample_state.lock);
+    struct sample_live *live = sample_unlink(block);
+    if (live)
+        sample_drop(live);
     lock_release(&sample_state.lock);
 }
 
 void sample_gone(const void *block) {
     if (sample_filter && UNLIKELY(sample_may_be_live(block)))
         sample_forget(block);
+}
+
+struct sample_live *sample_set_aside(const void *block) {
+    if (!sample_filter || !sample_may_be_live(block))
+        return NULL;
+    lock_take(&sample_state.lock);
+    struct sample_live *live = sample_unlink(block);
+    lock_release(&sample_state.lock);
+    return live;
+}
+
+void sample_settle(struct sample_live *live, bool gone) {
+    if (!live)
+        return;
+    lock_take(&sample_state.lock);
+    if (gone)
+        sample_drop(live);
+    else
+        sample_link(live);
+    lock_release(&sample_state.lock);
 }
 
 void sample_lock(bool take) {

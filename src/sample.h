@@ -69,6 +69,11 @@ static inline bool sample_may_be_live(const void *block) {
 /* A block, of whatever kind, is about to go back. */
 void sample_gone(const void *block);
 
+/* A block may be about to go back: what is known of it is set aside, so that another one may get its address meanwhile; NULL: nothing
+ * is. sample_settle says how it ended: it has gone, or is still what it was. */
+struct sample_live *sample_set_aside(const void *block);
+void sample_settle(struct sample_live *live, bool gone);
+
 /* Holds and releases the room's lock around fork. */
 void sample_lock(bool take);
 

@@ -81,6 +81,30 @@ static void sample_P1_live_ones_are_those_not_gone(void **state) {
     assert_int_equal(errno, 0);
 }
 
+static void sample_P1_what_is_set_aside_is_live_until_it_went(void **state) {
+    (void)state;
+    took(0, 100);
+    const struct sample_site *site = sample_state.newest;
+    struct sample_live *aside = sample_set_aside(blocks[0]);
+    assert_non_null(aside);
+    assert_null(sample_set_aside(blocks[0]));
+    assert_null(sample_set_aside(blocks[1]));
+    check_site(site, 1, 100, 1, 100);
+    took(0, 110); /* another block of this address comes and goes */
+    check_site(site, 2, 210, 2, 210);
+    sample_gone(blocks[0]);
+    check_site(site, 2, 210, 1, 100);
+    sample_settle(aside, false);
+    check_site(site, 2, 210, 1, 100);
+    aside = sample_set_aside(blocks[0]);
+    sample_settle(aside, true);
+    check_site(site, 2, 210, 0, 0);
+    sample_settle(NULL, true);
+    sample_gone(blocks[0]);
+    for (unsigned i = 0; i < FILTER; i++)
+        assert_int_equal(sample_state.tables->filter[i], 0);
+}
+
 /* Many of them, in an order that shuffles chains and filter; each count of the filter is that of the live ones again. */
 static void sample_P1_many_come_and_go(void **state) {
     (void)state;
@@ -238,6 +262,7 @@ static void sample_threads_together(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(sample_P1_live_ones_are_those_not_gone, setup),
+        cmocka_unit_test_setup(sample_P1_what_is_set_aside_is_live_until_it_went, setup),
         cmocka_unit_test_setup(sample_P1_many_come_and_go, setup),
         cmocka_unit_test_setup(sample_P2_a_site_for_each_stack_and_size, setup),
         cmocka_unit_test_setup(sample_callers_are_the_programs, setup),
