@@ -294,7 +294,8 @@ static ALWAYS_INLINE void *alloc_clear(void *block, size_t bytes) {
 
 /* Of a block that may be libc's, not a byte more. */
 static NOINLINE void *alloc_calloc_miss(size_t bytes, unsigned class, struct heap *heap, const void *caller) {
-    void *block = has(calls) ? alloc_miss_for(bytes, class, heap, caller) : alloc_miss(bytes, class, heap);
+    /* In any case who called calloc: the linker does, and nothing may be loaded from inside of it. */
+    void *block = alloc_miss_for(bytes, class, heap, has(calls) ? caller : __builtin_return_address(0));
     return LIKELY(block != NULL) ? memset(block, 0, bytes) : NULL;
 }
 
