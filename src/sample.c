@@ -40,6 +40,7 @@ enum sample_stage { SAMPLE_UNPREPARED, SAMPLE_PREPARES, SAMPLE_PREPARED };
 static struct {
     struct lock lock;
     _Atomic uint32_t stage; /* enum sample_stage */
+    bool unwinds;           /* written once, before the stage says that it is prepared */
     uint64_t rate;          /* written once, before there are threads; so are `tables` and the own code */
     struct sample_tables *tables; /* NULL: nothing is sampled */
     uintptr_t own_from, own_to;
@@ -76,8 +77,7 @@ COLD void sample_prepare(void) {
         return;
     int kept = errno;
     void *callers[2];
-    if (backtrace)
-        backtrace(callers, ARRAY_LENGTH(callers));
+    sample_state.unwinds = backtrace && backtrace(callers, ARRAY_LENGTH(callers)) > 0;
     errno = kept;
     atomic_store_explicit(&sample_state.stage, SAMPLE_PREPARED,
                           memory_order_release); /* pairs with sample_is_prepared */
@@ -96,7 +96,7 @@ static uint32_t sample_size_class(size_t bytes) {
 /* Returns how many: the innermost are not the library's own. */
 static uint32_t sample_callers(uintptr_t callers[SAMPLE_DEPTH]) {
     void *found[SAMPLE_DEPTH + OWN_CALLERS];
-    int kept = errno, count = backtrace ? backtrace(found, ARRAY_LENGTH(found)) : 0, first = 0;
+    int kept = errno, count = sample_state.unwinds ? backtrace(found, ARRAY_LENGTH(found)) : 0, first = 0;
     errno = kept;
     while (first < count && (uintptr_t)found[first] >= sample_state.own_from &&
            (uintptr_t)found[first] < sample_state.own_to)

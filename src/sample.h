@@ -15,7 +15,8 @@
  *     stacks, new ones go to a site without callers
  *
  * Called by alloc for watched threads only. Callers are found by backtrace(3), which loads what it needs at its first call:
- * that has to be sample_prepare's, where nobody holds a lock of libc's. Its lock has rank 10. errno is kept.
+ * that has to be sample_prepare's, where nobody holds a lock of libc's; where there is none to be loaded it is not asked again. The
+ * room's lock has rank 10. errno is kept.
  */
 #ifndef HAKMEM_SAMPLE_H
 #define HAKMEM_SAMPLE_H

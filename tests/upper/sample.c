@@ -35,10 +35,10 @@ static int setup(void **state) {
     sample_filter = NULL;
     sample_state.lock = (struct lock)LOCK_INITIAL(10);
     assert_true(sample_configure(1));
+    called_from(0x5000, 0x6000);
     sample_prepare();
     sample_state.own_from = 0x1000, sample_state.own_to = 0x2000;
     countdown = (struct poisson){0};
-    called_from(0x5000, 0x6000);
     errno = 0;
     return 0;
 }
@@ -225,6 +225,21 @@ static void sample_nothing_before_it_is_prepared(void **state) {
     assert_int_equal(count_sites(), 1);
 }
 
+/* It would look for its library each time, from wherever the program allocates. */
+static void sample_asks_no_more_where_nothing_unwinds(void **state) {
+    (void)state;
+    atomic_store(&sample_state.stage, SAMPLE_UNPREPARED);
+    depth = 0;
+    sample_prepare();
+    unwound = 0;
+    depth = 2;
+    took(0, 16);
+    took(1, 16);
+    assert_int_equal(unwound, 0);
+    assert_int_equal(sample_state.newest->depth, 0);
+    check_site(sample_state.newest, 2, 32, 2, 32);
+}
+
 static void sample_nothing_where_nobody_asks(void **state) {
     (void)state;
     memset(&sample_state, 0, sizeof sample_state);
@@ -269,6 +284,7 @@ int main(void) {
         cmocka_unit_test_setup(sample_P3_without_memory_samples_are_lost, setup),
         cmocka_unit_test_setup(sample_P3_stacks_are_bounded, setup),
         cmocka_unit_test_setup(sample_nothing_before_it_is_prepared, setup),
+        cmocka_unit_test_setup(sample_asks_no_more_where_nothing_unwinds, setup),
         cmocka_unit_test_setup(sample_nothing_where_nobody_asks, setup),
         cmocka_unit_test_setup(sample_threads_together, setup),
     };
