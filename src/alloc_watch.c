@@ -21,7 +21,7 @@ NOINLINE void *alloc_watched(size_t size, unsigned class, const void *caller) {
     if (calls)
         calls_note(calls, CALLS_MALLOC, began, block, size, caller);
     if (LIKELY(block != NULL))
-        sample_took(&heap_own->sampled, block, size);
+        sample_took(&heap_own->sampled, block, size, caller);
     heap_watch_end();
     janitor_after_take(caller);
     return block;
@@ -32,7 +32,7 @@ COLD void alloc_watch_large(const void *block, size_t size, const void *caller) 
         return;
     alloc_prepare_samples(caller);
     heap_watch_begin();
-    sample_took(&heap_own->sampled, block, size);
+    sample_took(&heap_own->sampled, block, size, caller);
     heap_watch_end();
 }
 

@@ -1,12 +1,14 @@
+#include "base.h"
+
 #include "sample.h"
 
-#include "base.h"
 #include "boxes.h"
 #include "lock.h"
 #include "metadata.h"
 #include "os.h"
 
 #include <errno.h>
+#include <link.h>
 #include <string.h>
 
 enum {
@@ -40,8 +42,9 @@ enum sample_stage { SAMPLE_UNPREPARED, SAMPLE_PREPARES, SAMPLE_PREPARED };
 static struct {
     struct lock lock;
     _Atomic uint32_t stage; /* enum sample_stage */
-    bool unwinds;           /* written once, before the stage says that it is prepared */
-    uint64_t rate;          /* written once, before there are threads; so are `tables` and the own code */
+    bool unwinds; /* this and the next are written once, before the stage says that it is prepared */
+    uintptr_t unwinder_from, unwinder_to;
+    uint64_t rate; /* written once, before there are threads; so are `tables` and the own code */
     struct sample_tables *tables; /* NULL: nothing is sampled */
     uintptr_t own_from, own_to;
     uint64_t lost;
@@ -70,6 +73,22 @@ bool sample_is_prepared(void) {
     return atomic_load_explicit(&sample_state.stage, memory_order_acquire) == SAMPLE_PREPARED;
 }
 
+/* The code of the library that unwinds. */
+static int sample_find_unwinder(struct dl_phdr_info *info, size_t bytes UNUSED, void *unused UNUSED) {
+    static const char name[] = "libgcc_s.so";
+    const char *slash = strrchr(info->dlpi_name, '/');
+    if (strncmp(slash ? slash + 1 : info->dlpi_name, name, sizeof name - 1) != 0)
+        return 0;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X))
+            continue;
+        sample_state.unwinder_from = info->dlpi_addr + segment->p_vaddr;
+        sample_state.unwinder_to = sample_state.unwinder_from + segment->p_memsz;
+    }
+    return 1;
+}
+
 COLD void sample_prepare(void) {
     uint32_t unprepared = SAMPLE_UNPREPARED;
     if (!atomic_compare_exchange_strong_explicit(&sample_state.stage, &unprepared, SAMPLE_PREPARES,
@@ -78,6 +97,8 @@ COLD void sample_prepare(void) {
     int kept = errno;
     void *callers[2];
     sample_state.unwinds = backtrace && backtrace(callers, ARRAY_LENGTH(callers)) > 0;
+    if (sample_state.unwinds)
+        dl_iterate_phdr(sample_find_unwinder, NULL);
     errno = kept;
     atomic_store_explicit(&sample_state.stage, SAMPLE_PREPARED,
                           memory_order_release); /* pairs with sample_is_prepared */
@@ -93,10 +114,17 @@ static uint32_t sample_size_class(size_t bytes) {
 
 /* ---- who called ---- */
 
+/* It allocates with its lock held, which it would wait for if it were asked from there. */
+static bool sample_is_unwinder(uintptr_t caller) {
+    return caller >= sample_state.unwinder_from && caller < sample_state.unwinder_to;
+}
+
 /* Returns how many: the innermost are not the library's own. */
-static uint32_t sample_callers(uintptr_t callers[SAMPLE_DEPTH]) {
-    void *found[SAMPLE_DEPTH + OWN_CALLERS];
-    int kept = errno, count = sample_state.unwinds ? backtrace(found, ARRAY_LENGTH(found)) : 0, first = 0;
+static uint32_t sample_callers(uintptr_t caller, uintptr_t callers[SAMPLE_DEPTH]) {
+    void *found[SAMPLE_DEPTH + OWN_CALLERS] = {(void *)caller};
+    int kept = errno, first = 0, count = sample_state.unwinds;
+    if (count > 0 && !sample_is_unwinder(caller))
+        count = backtrace(found, ARRAY_LENGTH(found));
     errno = kept;
     while (first < count && (uintptr_t)found[first] >= sample_state.own_from &&
            (uintptr_t)found[first] < sample_state.own_to)
@@ -198,15 +226,15 @@ static void sample_note(const void *block, size_t bytes, const uintptr_t *caller
     lock_release(&sample_state.lock);
 }
 
-static NOINLINE COLD void sample_take(const void *block, size_t bytes) {
+static NOINLINE COLD void sample_take(const void *block, size_t bytes, const void *caller) {
     uintptr_t callers[SAMPLE_DEPTH];
-    uint32_t depth = sample_callers(callers);
+    uint32_t depth = sample_callers((uintptr_t)caller, callers);
     sample_note(block, bytes, callers, depth);
 }
 
-void sample_took(struct poisson *clock, const void *block, size_t bytes) {
+void sample_took(struct poisson *clock, const void *block, size_t bytes, const void *caller) {
     if (sample_filter && sample_is_prepared() && poisson_is_due(clock, sample_state.rate, bytes))
-        sample_take(block, bytes);
+        sample_take(block, bytes, caller);
 }
 
 /* Out of its chain, and out of the filter; NULL: it was not noted, or is set aside. Under the lock. */

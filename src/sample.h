@@ -15,8 +15,8 @@
  *     stacks, new ones go to a site without callers
  *
  * Called by alloc for watched threads only. Callers are found by backtrace(3), which loads what it needs at its first call:
- * that has to be sample_prepare's, where nobody holds a lock of libc's; where there is none to be loaded it is not asked again. The
- * room's lock has rank 10. errno is kept.
+ * that has to be sample_prepare's, where nobody holds a lock of libc's; where there is none to be loaded it is not asked again. Of what
+ * the unwinder itself allocates nothing but that is known. The room's lock has rank 10. errno is kept.
  */
 #ifndef HAKMEM_SAMPLE_H
 #define HAKMEM_SAMPLE_H
@@ -50,8 +50,9 @@ bool sample_configure(size_t rate);
 void sample_prepare(void);
 bool sample_is_prepared(void);
 
-/* A block of `bytes`, as many as were asked for, is about to be handed out; `clock` is the thread's. */
-void sample_took(struct poisson *clock, const void *block, size_t bytes);
+/* A block of `bytes`, as many as were asked for, is about to be handed out; `clock` is the thread's, `caller` who called malloc, or one in
+ * this library. */
+void sample_took(struct poisson *clock, const void *block, size_t bytes, const void *caller);
 
 /* A count for each hash of an address; NULL: nothing is sampled. */
 extern _Atomic uint8_t *sample_filter;

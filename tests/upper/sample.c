@@ -44,7 +44,7 @@ static int setup(void **state) {
 }
 
 static void took(unsigned block, size_t bytes) {
-    sample_took(&countdown, blocks[block], bytes);
+    sample_took(&countdown, blocks[block], bytes, (void *)0x5000);
 }
 
 static unsigned count_sites(void) {
@@ -226,6 +226,20 @@ static void sample_nothing_before_it_is_prepared(void **state) {
 }
 
 /* It would look for its library each time, from wherever the program allocates. */
+/* Only that it was the unwinder is known. */
+static void sample_does_not_unwind_from_the_unwinder(void **state) {
+    (void)state;
+    sample_state.unwinder_from = 0x3000, sample_state.unwinder_to = 0x4000;
+    unwound = 0;
+    sample_took(&countdown, blocks[0], 16, (void *)0x3000);
+    sample_took(&countdown, blocks[1], 16, (void *)0x3fff);
+    assert_int_equal(unwound, 0);
+    assert_int_equal(sample_state.newest->depth, 1);
+    assert_int_equal(sample_state.newest->callers[0], 0x3fff);
+    sample_took(&countdown, blocks[2], 16, (void *)0x4000);
+    assert_int_equal(unwound, 1);
+}
+
 static void sample_asks_no_more_where_nothing_unwinds(void **state) {
     (void)state;
     atomic_store(&sample_state.stage, SAMPLE_UNPREPARED);
@@ -256,7 +270,7 @@ static void *take_and_give(void *first) {
     unsigned char(*own)[16] = first;
     for (unsigned round = 0; round < 200; round++) {
         for (unsigned i = 0; i < BLOCKS / 4; i++)
-            sample_took(&mine, own[i], 48);
+            sample_took(&mine, own[i], 48, (void *)0x5000);
         for (unsigned i = 0; i < BLOCKS / 4; i++)
             sample_gone(own[i]);
     }
@@ -284,6 +298,7 @@ int main(void) {
         cmocka_unit_test_setup(sample_P3_without_memory_samples_are_lost, setup),
         cmocka_unit_test_setup(sample_P3_stacks_are_bounded, setup),
         cmocka_unit_test_setup(sample_nothing_before_it_is_prepared, setup),
+        cmocka_unit_test_setup(sample_does_not_unwind_from_the_unwinder, setup),
         cmocka_unit_test_setup(sample_asks_no_more_where_nothing_unwinds, setup),
         cmocka_unit_test_setup(sample_nothing_where_nobody_asks, setup),
         cmocka_unit_test_setup(sample_threads_together, setup),
