@@ -58,6 +58,9 @@ _Atomic uint8_t *sample_filter;
 /* Weak: libcs but glibc have none. Then every caller is unknown. */
 extern int backtrace(void **addresses, int most) WEAK;
 
+/* Of libgcc, for the frame of some code; weak, as there are other unwinders. */
+extern const void *_Unwind_Find_FDE(void *code, void *bases) WEAK;
+
 bool sample_configure(size_t rate) {
     sample_state.rate = rate;
     if (rate == 0)
@@ -89,18 +92,34 @@ static int sample_find_unwinder(struct dl_phdr_info *info, size_t bytes UNUSED, 
     return 1;
 }
 
-COLD void sample_prepare(void) {
-    uint32_t unprepared = SAMPLE_UNPREPARED;
-    if (!atomic_compare_exchange_strong_explicit(&sample_state.stage, &unprepared, SAMPLE_PREPARES,
-                                                 memory_order_relaxed, memory_order_relaxed))
-        return;
+/* A static program allocates before its first constructor, which says where frames are described: without that backtrace aborts. And
+ * libc itself allocates for what finds them: when that is done libc learns the program's name. */
+static bool sample_is_too_early(void) {
+    void *bases[3], *here = (void *)((uintptr_t)&sample_find_unwinder + 1);
+    if (!backtrace || !_Unwind_Find_FDE || os_has_linker())
+        return false;
+    return program_invocation_short_name[0] == '\0' || !_Unwind_Find_FDE(here, bases);
+}
+
+/* Loads what it takes to unwind, and tries it. */
+static void sample_load_unwinder(void) {
     int kept = errno;
     void *callers[2];
     sample_state.unwinds = backtrace && backtrace(callers, ARRAY_LENGTH(callers)) > 0;
     if (sample_state.unwinds)
         dl_iterate_phdr(sample_find_unwinder, NULL);
     errno = kept;
-    atomic_store_explicit(&sample_state.stage, SAMPLE_PREPARED,
+}
+
+COLD void sample_prepare(void) {
+    uint32_t unprepared = SAMPLE_UNPREPARED;
+    if (!atomic_compare_exchange_strong_explicit(&sample_state.stage, &unprepared, SAMPLE_PREPARES,
+                                                 memory_order_relaxed, memory_order_relaxed))
+        return; /* also where what is called here allocates */
+    bool early = sample_is_too_early();
+    if (!early)
+        sample_load_unwinder();
+    atomic_store_explicit(&sample_state.stage, early ? SAMPLE_UNPREPARED : SAMPLE_PREPARED,
                           memory_order_release); /* pairs with sample_is_prepared */
 }
 

@@ -46,7 +46,7 @@ struct sample_site {
 /* Told once, before there are threads: mean bytes from one sample to the next, 1: every allocation. False: no memory. */
 bool sample_configure(size_t rate);
 
-/* Until this was called nothing is sampled. From then on it does nothing. */
+/* Until this was called, and not too early, nothing is sampled. From then on it does nothing. */
 void sample_prepare(void);
 bool sample_is_prepared(void);
 
