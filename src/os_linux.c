@@ -348,7 +348,6 @@ uint64_t os_now_ns(void) {
     return failed ? 0 : (uint64_t)now.tv_sec * OS_NANOSECONDS + (uint64_t)now.tv_nsec;
 }
 
-/* splitmix64 over a counter, the clock, the kernel's random bytes and our own address. */
 uint64_t os_ticks(void) {
 #if defined(__x86_64__)
     unsigned processor;
@@ -362,6 +361,7 @@ uint64_t os_ticks(void) {
 #endif
 }
 
+/* splitmix64 over a counter, the clock, the kernel's random bytes and our own address. */
 static uint64_t os_random_without_kernel(void) {
     uint64_t seed[2] = {0, 0};
     const void *bytes = (const void *)getauxval(AT_RANDOM);
