@@ -39,9 +39,7 @@ static NOINLINE void *alloc_without_heap(size_t size, unsigned class, const void
     return heap_is_watched() ? alloc_watched(size, class, caller) : alloc_first(size, class, caller);
 }
 
-NOINLINE void *alloc_miss(size_t size, unsigned class, struct heap *heap) {
-    if (UNLIKELY(heap == &heap_none))
-        return alloc_without_heap(size, class, __builtin_return_address(0));
+static ALWAYS_INLINE void *alloc_refilled(unsigned class, struct heap *heap, const void *caller) {
     void *block = heap_refill(heap, class);
     if (UNLIKELY(block == NULL)) {
         purge_for_space(); /* also takes blocks out of magazines: whatever it returns, it may have helped */
@@ -51,12 +49,20 @@ NOINLINE void *alloc_miss(size_t size, unsigned class, struct heap *heap) {
     }
     alloc_count_malloc(heap, class);
     purge_after_take();
-    janitor_after_take(__builtin_return_address(0));
+    janitor_after_take(caller);
     return block;
 }
 
+NOINLINE void *alloc_miss(size_t size, unsigned class, struct heap *heap) {
+    if (UNLIKELY(heap == &heap_none))
+        return alloc_without_heap(size, class, __builtin_return_address(0));
+    return alloc_refilled(class, heap, __builtin_return_address(0));
+}
+
 NOINLINE void *alloc_miss_for(size_t size, unsigned class, struct heap *heap, const void *caller) {
-    return heap == &heap_none ? alloc_without_heap(size, class, caller) : alloc_miss(size, class, heap);
+    if (UNLIKELY(heap == &heap_none))
+        return alloc_without_heap(size, class, caller);
+    return alloc_refilled(class, heap, caller);
 }
 
 /* The second try. A size that no system has is refused before anything is given back in vain. */
@@ -294,7 +300,7 @@ static ALWAYS_INLINE void *alloc_clear(void *block, size_t bytes) {
 
 /* Of a block that may be libc's, not a byte more. */
 static NOINLINE void *alloc_calloc_miss(size_t bytes, unsigned class, struct heap *heap, const void *caller) {
-    /* In any case who called calloc: the linker does, and nothing may be loaded from inside of it. */
+    /* In any case who called calloc: the linker does, and nothing may be loaded, nor a thread started, from inside of it. */
     void *block = alloc_miss_for(bytes, class, heap, has(calls) ? caller : __builtin_return_address(0));
     return LIKELY(block != NULL) ? memset(block, 0, bytes) : NULL;
 }

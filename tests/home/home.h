@@ -46,7 +46,7 @@ static inline long now_ms(void) {
         CHECK(condition);                        \
     } while (0)
 
-struct entry {
+struct task_entry {
     uint64_t number;
     int64_t offset;
     unsigned short length;
@@ -64,7 +64,7 @@ static inline long janitor(void) {
         skip("no /proc/self/task");
     while ((length = syscall(SYS_getdents64, fd, entries, sizeof entries)) > 0) {
         for (long at = 0; at < length;) {
-            struct entry *entry = (struct entry *)(void *)(entries + at);
+            struct task_entry *entry = (struct task_entry *)(void *)(entries + at);
             snprintf(path, sizeof path, "/proc/self/task/%.10s/comm", entry->name);
             if (strcmp(text_of(path), "hakmem-janitor\n") == 0)
                 found = strtol(entry->name, NULL, 10);
