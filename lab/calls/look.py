@@ -11,10 +11,8 @@ from lab.calls import latency, records, trace
 from lab.calls.latency import Latency
 from lab.calls.records import Records
 from lab.calls.trace import Trace
-from lab.explain import process, smaps, symbol
-from lab.explain.layout import Layout
+from lab.explain import layout, process, smaps
 from lab.explain.memory import Memory
-from lab.explain.problems import not_on_hakmem
 from lab.heap.images import Images
 from lab.heap.names import short
 
@@ -29,7 +27,7 @@ class Look:
     command: str
     variant: str
     release: str
-    state: str  # of lab.explain.snapshot.STATES
+    state: str  # of lab.explain.identity.STATES
     time_ns: int
     cpu_s: float  # user and system time of the process; 0: not known
     largest_small: int  # bytes of the largest block that is not a large one
@@ -57,26 +55,23 @@ def take(pid: int, state: str = "running") -> Look:
     """Reads the process. Raises LabError when nothing is noted down of its calls."""
     mappings, program = smaps.places(pid), process.program(pid)
     with Memory(pid) as memory:
-        address = symbol.find(memory, mappings, program)
-        if address is None:
-            raise not_on_hakmem(pid)
-        layout = Layout(memory, address)
-        classes = layout.roots["sizeclass_table"]
-        last = memory.read(classes.address + classes.bytes - layout.value("sizeclass"), layout.value("sizeclass"))
+        described = layout.find(memory, mappings, program)
+        classes, length = described.roots["sizeclass_table"], described.value("sizeclass")
+        last = memory.read(classes.address + classes.bytes - length, length)
         memory.forget()
-        found = records.read(memory, layout, held=state == "exit")
+        found = records.read(memory, described, held=state == "exit")
         cpu_s = process.cpu_s(pid)
     events = trace.merged(found) if found.kept else None
-    names = trace.named(events, _namer(Images(pid, mappings, program, layout))) if events else {}
+    names = trace.named(events, _namer(Images(pid, mappings, program, described))) if events else {}
     return Look(
         pid=pid,
         command=process.command(pid),
-        variant=layout.variant,
-        release=layout.release,
+        variant=described.variant,
+        release=described.release,
         state=state,
         time_ns=time.time_ns(),
         cpu_s=cpu_s,
-        largest_small=layout.number(last, "sizeclass.size"),
+        largest_small=described.number(last, "sizeclass.size"),
         records=found,
         names=names,
         trace=events,

@@ -10,7 +10,7 @@ from lab import tail
 from lab.calls.latency import ALL, Latency
 from lab.calls.look import Look
 from lab.calls.trace import Caller, Trace, by_caller
-from lab.explain.snapshot import STATES
+from lab.explain import identity
 from lab.heap.report import size
 from lab.tables import aligned
 
@@ -22,8 +22,7 @@ WIDEST_NAME = 80
 
 def lines(look: Look, top: int = TOP) -> list[str]:
     """The page for a person."""
-    command = " ".join(look.command.split())[:60]
-    page = [f"process {look.pid} ({command}), hakmem {look.release} {look.variant}; {STATES[look.state]}"]
+    page = [identity.line(look)]
     page += _latencies(look)
     if look.trace is not None:
         page += ["", *_events(look.trace, look.names, top)]
@@ -35,11 +34,7 @@ def lines(look: Look, top: int = TOP) -> list[str]:
 def as_json(look: Look) -> dict[str, Any]:
     """All of it, for machines."""
     return {
-        "pid": look.pid,
-        "command": look.command,
-        "release": look.release,
-        "variant": look.variant,
-        "state": look.state,
+        **identity.as_json(look),
         "time_ns": look.time_ns,
         "timed": look.records.timed,
         "ns_per_tick": look.records.ns_per_tick,

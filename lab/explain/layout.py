@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from lab.explain import symbol
 from lab.explain.memory import Memory
-from lab.explain.problems import TornError, other_version
+from lab.explain.problems import TornError, not_on_hakmem, other_version
+from lab.explain.smaps import Mapping
 
 VERSION = 1
 HEAD = struct.Struct("=16sIIII16s16sQQ")
@@ -74,6 +77,14 @@ class Layout:
         """The unsigned number in the field `name` of a record's bytes."""
         offset, count = self._fields[name]
         return int.from_bytes(record[offset : offset + count], "little")
+
+
+def find(memory: Memory, mappings: Sequence[Mapping], program: str) -> Layout:
+    """That of the process, which runs the file `program`. Raises LabError when it is not on hakmem."""
+    address = symbol.find(memory, mappings, program)
+    if address is None:
+        raise not_on_hakmem(memory.pid)
+    return Layout(memory, address)
 
 
 def _name(text: bytes) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from lab.explain import identity
 from lab.explain.account import CACHED, FREE, LIVE, ClassSum
 from lab.explain.others import KINDS
-from lab.explain.snapshot import STATES, Snapshot
+from lab.explain.snapshot import Snapshot
 from lab.tables import aligned
 
 MIB = 1 << 20
@@ -82,8 +83,6 @@ def rows_of(snapshot: Snapshot) -> list[Row]:
 
 def lines(snapshot: Snapshot, top: int = TOP) -> list[str]:
     """The page for a person."""
-    said = STATES[snapshot.state]
-    head = f"process {snapshot.pid} ({snapshot.command[:60]}), hakmem {snapshot.release} {snapshot.variant}; {said}"
     body = [[*_cells(row.name, row.bytes, snapshot.rss)] for row in rows_of(snapshot)]
     for at, row in reversed(list(enumerate(rows_of(snapshot)))):
         shown = [part for part in row.parts if round(part[2])]
@@ -91,18 +90,14 @@ def lines(snapshot: Snapshot, top: int = TOP) -> list[str]:
             body[at + 1 : at + 1] = [_cells(f"  {said}", count, snapshot.rss) for _, said, count in shown]
     body.append(_cells("sum", snapshot.total, snapshot.rss))
     body.append(_cells("the kernel's Rss", snapshot.rss, snapshot.rss))
-    page = [head, "", *aligned(["", "bytes", "MiB", "% of Rss"], body), ""]
+    page = [identity.line(snapshot), "", *aligned(["", "bytes", "MiB", "% of Rss"], body), ""]
     return [*page, *_notes(snapshot), *_class_lines(snapshot, top)]
 
 
 def as_json(snapshot: Snapshot) -> dict[str, Any]:
     """All of it, for machines."""
     return {
-        "pid": snapshot.pid,
-        "command": snapshot.command,
-        "release": snapshot.release,
-        "variant": snapshot.variant,
-        "state": snapshot.state,
+        **identity.as_json(snapshot),
         "exact": snapshot.exact,
         "rss_bytes": snapshot.rss,
         "sum_bytes": round(snapshot.total),

@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.explain import others, process, smaps, symbol
+from lab.explain import layout, others, process, smaps
 from lab.explain.account import Account, ClassSum, pages_of
 from lab.explain.layout import Layout
 from lab.explain.memory import Memory
-from lab.explain.problems import TornError, no_process, not_on_hakmem, not_permitted
+from lab.explain.problems import TornError, no_process, not_permitted
 from lab.explain.residency import Residency
 from lab.explain.smaps import Mapping
 from lab.explain.walk import Heap, Walk, used_ranges
@@ -24,11 +24,6 @@ LOOKS = 4
 NEAR_ENOUGH = 0.01  # of Rss: better than that, no second look is taken
 STOPPED_WITHIN_S = 5.0
 RECORDS = "[anon:hakmem records]"  # what the kernel calls our records, where it keeps names
-STATES = {
-    "running": "snapshot of a running process",
-    "stopped": "stopped while it was read",
-    "exit": "held at its exit",
-}
 
 
 @dataclass
@@ -75,13 +70,10 @@ def look(pid: int, state: str = "running", estimate: bool = False) -> Snapshot:
     """One look."""
     before, mappings = smaps.rss(pid), smaps.read(pid)
     with Memory(pid) as memory:
-        address = symbol.find(memory, mappings, process.program(pid))
-        if address is None:
-            raise not_on_hakmem(pid)
-        layout = Layout(memory, address)
+        described = layout.find(memory, mappings, process.program(pid))
         residency = Residency(pid, mappings, estimate)
         try:
-            heap, account = _read(memory, layout, residency)
+            heap, account = _read(memory, described, residency)
         except TornError as error:
             raise no_process(pid) if not Path(f"/proc/{pid}").exists() else error from None
         finally:
@@ -94,8 +86,8 @@ def look(pid: int, state: str = "running", estimate: bool = False) -> Snapshot:
     return Snapshot(
         pid,
         process.command(pid),
-        layout.variant,
-        layout.release,
+        described.variant,
+        described.release,
         state,
         residency.exact,
         counted,

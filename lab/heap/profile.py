@@ -6,10 +6,8 @@ import time
 from dataclasses import dataclass
 from functools import cached_property
 
-from lab.explain import process, smaps, symbol
-from lab.explain.layout import Layout
+from lab.explain import layout, process, smaps
 from lab.explain.memory import Memory
-from lab.explain.problems import not_on_hakmem
 from lab.explain.smaps import Mapping
 from lab.heap import estimate, sites
 from lab.heap.estimate import Estimate
@@ -51,7 +49,7 @@ class Profile:
     command: str
     variant: str
     release: str
-    state: str  # of lab.explain.snapshot.STATES
+    state: str  # of lab.explain.identity.STATES
     time_ns: int
     rate: int
     lost: int
@@ -74,18 +72,15 @@ def take(pid: int, state: str = "running") -> Profile:
     """Reads the samples of the process. Raises LabError when there are none to be had."""
     mappings, program = smaps.places(pid), process.program(pid)
     with Memory(pid) as memory:
-        address = symbol.find(memory, mappings, program)
-        if address is None:
-            raise not_on_hakmem(pid)
-        layout = Layout(memory, address)
-        samples = sites.read(memory, layout)
-        images = Images(pid, mappings, program, layout)
+        described = layout.find(memory, mappings, program)
+        samples = sites.read(memory, described)
+        images = Images(pid, mappings, program, described)
         stacks = tuple(_stack(site, images, samples.rate) for site in samples.sites)
         return Profile(
             pid=pid,
             command=process.command(pid),
-            variant=layout.variant,
-            release=layout.release,
+            variant=described.variant,
+            release=described.release,
             state=state,
             time_ns=time.time_ns(),
             rate=samples.rate,

@@ -14,7 +14,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from lab.explain.snapshot import STATES
+from lab.explain import identity
 from lab.heap.estimate import Estimate
 from lab.heap.profile import Profile, Stack
 
@@ -92,11 +92,7 @@ def _page(profile: Profile, top: int, order: str) -> Group:
 def as_json(profile: Profile) -> dict[str, Any]:
     """All of it, for machines."""
     return {
-        "pid": profile.pid,
-        "command": profile.command,
-        "release": profile.release,
-        "variant": profile.variant,
-        "state": profile.state,
+        **identity.as_json(profile),
         "time_ns": profile.time_ns,
         "bytes_between_samples": profile.rate,
         "lost_samples": profile.lost,
@@ -156,8 +152,7 @@ def spoken_rate(rate: int) -> str:
 
 
 def _head(profile: Profile) -> Iterable[str]:
-    command, said = " ".join(profile.command.split())[:60], STATES[profile.state]
-    yield f"process {profile.pid} ({command}), hakmem {profile.release} {profile.variant}; {said}"
+    yield identity.line(profile)
     live, taken, exact = profile.live, profile.allocated, profile.rate == 1
     yield f"{spoken_rate(profile.rate)}: {taken.samples:,} samples, {live.samples:,} of them live, {profile.lost:,} lost"
     if taken.samples:
