@@ -14,16 +14,14 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
-import traceback
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-PROGRAMS, LIBRARY = Path(os.environ["TESTED_PROGRAMS"]), os.environ["TESTED_LIB"]
+from lab.tests.outside import LAB, LIBRARY, PROGRAMS, check_refusals, directory, environment, refused, run_all
+
 CAN = os.environ["TESTED_VARIANT"] in ("observe", "check")
-LAB = [sys.executable, "-P", "-m", "lab"]
 TIMED, KEPT = {"HAKMEM_LATENCY": "1"}, {"HAKMEM_TRACE": "65536"}
 BOTH = TIMED | KEPT
 ROUND = {"malloc": 5, "free": 5, "large malloc": 2, "large free": 2, "resize": 1}  # what caller does in one
@@ -31,28 +29,14 @@ LAST = [  # its last calls: kind, bytes (those of the size class when freed), fu
     *(("malloc", bytes_, "take_last") for bytes_ in (1000, 1001, 1002)),
     *(("free", 1024, "give_last") for _ in range(3)),
 ]
-AS_NOBODY = """
-import os, sys
-from lab import cli
-import lab.commands.calls
-os.setgroups([])
-os.setgid(65534)
-os.setuid(65534)
-sys.exit(cli.main(["calls", sys.argv[1]]))
-"""
-
-
-def environment(preload: bool, **options: str) -> dict[str, str]:
-    """That of a caller."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("HAKMEM_")}
-    return kept | {"HAKMEM_PURGE_THREAD": "0"} | options | ({"LD_PRELOAD": LIBRARY} if preload else {})
+QUIET = {"HAKMEM_PURGE_THREAD": "0"}
 
 
 @contextlib.contextmanager
 def caller(mode: str, rounds: int, threads: int, program: str = "calls_caller", **options: str) -> Iterator[Any]:
     """A caller that has said everything: its process id and what it said."""
     words = [str(PROGRAMS / program), mode, str(rounds), str(threads)]
-    made = environment(program == "calls_caller", **options)
+    made = environment(program == "calls_caller", **(QUIET | options))
     process = subprocess.Popen(words, env=made, stdout=subprocess.PIPE, text=True)
     said: dict[str, list[int]] = {}
     ready = {"ready"} if mode != "fork" else {"ready", "child"}
@@ -72,13 +56,6 @@ def caller(mode: str, rounds: int, threads: int, program: str = "calls_caller", 
             os.kill(said["child"][0], signal.SIGKILL)
         process.kill()
         process.wait()
-
-
-@contextlib.contextmanager
-def directory() -> Iterator[Path]:
-    """A directory that is gone afterwards."""
-    with tempfile.TemporaryDirectory() as path:
-        yield Path(path)
 
 
 def looked_at(pid: int) -> dict[str, Any]:
@@ -196,9 +173,9 @@ def test_events_without_times() -> None:
         found, rows = traced(pid)
         assert not found["timed"] and not found["kinds"] and found["share_of_cpu"] is None
         check_last(rows, said["block"])
-        refused(1, "are not timed", pid, "--plot", "picture.svg")
+        refused(1, "are not timed", "calls", pid, "--plot", "picture.svg")
     with caller("sleep", 10, 1, **TIMED) as (pid, _):
-        refused(1, "keeps no events", pid, "--trace", "events.csv")
+        refused(1, "keeps no events", "calls", pid, "--trace", "events.csv")
 
 
 def test_a_child_has_what_it_inherited_and_its_own() -> None:
@@ -237,7 +214,7 @@ def test_the_page_and_the_files() -> None:
 
 def run(*words: object, **options: str) -> subprocess.CompletedProcess[str]:
     command = [*LAB, "calls", "--run", LIBRARY, *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, env=environment(False, **options))
+    return subprocess.run(command, capture_output=True, text=True, env=environment(False, **(QUIET | options)))
 
 
 def test_held_at_its_exit() -> None:
@@ -262,51 +239,22 @@ def test_all_reports_in_one_hold() -> None:
         assert order == sorted(order) and (place / "profile").exists()
 
 
-def refused(status: int, words: str, *arguments: object) -> None:
-    done = subprocess.run([*LAB, "calls", *map(str, arguments)], capture_output=True, text=True)
-    assert done.returncode == status and words in done.stderr and not done.stdout, (done.returncode, done.stderr)
-
-
 def test_anywhere_what_cannot_be_read() -> None:
-    refused(2, "is not a process id", "one")
+    check_refusals("calls")
     process = subprocess.Popen(["true"])
     process.wait()
-    refused(2, f"there is no process {process.pid}", process.pid)
-    refused(1, "cannot write /nowhere/file", process.pid, "--histogram", "/nowhere/file")
-    sleeper = subprocess.Popen(["sleep", "100"])
-    try:
-        refused(1, f"process {sleeper.pid} is not on hakmem", sleeper.pid)
-        if os.getuid() == 0:
-            words = [sys.executable, "-P", "-c", AS_NOBODY, str(sleeper.pid)]
-            done = subprocess.run(words, capture_output=True, text=True)
-            assert done.returncode == 2 and "may not be read by this user" in done.stderr, done.stderr
-    finally:
-        sleeper.kill()
-        sleeper.wait()
+    refused(1, "cannot write /nowhere/file", "calls", process.pid, "--histogram", "/nowhere/file")
 
 
 def test_anywhere_what_was_not_noted_down() -> None:
     words = "was not asked to note down calls" if CAN else "cannot note down calls"
     options = {} if CAN else BOTH
     with caller("sleep", 1, 1, **options) as (pid, _):
-        refused(1, words, pid)
-        refused(1, "hakmem run --calls -- CMD", pid)
+        refused(1, words, "calls", pid)
+        refused(1, "hakmem run --calls -- CMD", "calls", pid)
     done = run("--", PROGRAMS / "calls_caller", "exit", 1, 0, **options)
     assert done.returncode == 3 and words in done.stderr, "it says so, and ends as the program did"
 
 
-def main() -> int:
-    failures = 0
-    for name, test in list(globals().items()):
-        if name.startswith("test_" if CAN else "test_anywhere_"):
-            try:
-                test()
-                print(f"passed  {name}")
-            except Exception:
-                failures += 1
-                print(f"FAILED  {name}\n{traceback.format_exc()}")
-    return 1 if failures else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_all(globals(), "test_" if CAN else "test_anywhere_"))

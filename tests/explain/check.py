@@ -6,57 +6,29 @@ blocks of every class, an empty slab of each is kept, and pages are whole.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
-import traceback
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from lab.explain import layout, smaps, symbol
 from lab.explain.memory import Memory
+from lab.tests.outside import LAB, LIBRARY, PROGRAMS, check_refusals, directory, environment, refused, run_all, speaking
 
 KIB, MIB = 1 << 10, 1 << 20
-PROGRAMS, LIBRARY = Path(os.environ["TESTED_PROGRAMS"]), os.environ["TESTED_LIB"]
 HARDENED = os.environ["TESTED_VARIANT"] == "hardened"
-EXPLAIN = [sys.executable, "-P", "-m", "lab", "explain"]
+EXPLAIN = [*LAB, "explain"]
 KEEP = {"HAKMEM_PURGE_DELAY": "0", "HAKMEM_HUGE_PAGES": "0"}  # what is free stays: nothing changes while we look
-AS_NOBODY = """
-import os, sys
-from lab import cli
-import lab.commands.explain
-os.setgroups([])
-os.setgid(65534)
-os.setuid(65534)
-sys.exit(cli.main(["explain", sys.argv[1]]))
-"""
 
 
-@contextlib.contextmanager
-def holder(mode: str, program: Path, preload: bool = True, **options: str) -> Iterator[tuple[int, dict[str, int]]]:
+def holder(mode: str, program: Path, preload: bool = True, **options: str) -> AbstractContextManager[Any]:
     """A holder that has said everything: its process id and what it said."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("HAKMEM_")}
-    environment |= KEEP | options | ({"LD_PRELOAD": LIBRARY} if preload else {})
-    process = subprocess.Popen([program, mode], env=environment, stdout=subprocess.PIPE, text=True)
-    said: dict[str, int] = {}
-    try:
-        assert process.stdout
-        for line in process.stdout:
-            name, count = line.split()
-            said[name] = int(count)
-            if name == "ready":
-                break
-        assert "ready" in said, "holder ended early"
-        yield process.pid, said
-    finally:
-        process.kill()
-        process.wait()
+    return speaking([program, mode], environment(preload, **(KEEP | options)))
 
 
 def explain(*words: object) -> dict[str, Any]:
@@ -130,8 +102,8 @@ def test_linked_statically() -> None:
 
 
 def test_stripped() -> None:
-    with tempfile.TemporaryDirectory() as directory:
-        program = Path(directory) / "stripped"
+    with directory() as place:
+        program = place / "stripped"
         if not shutil.which("strip"):
             return
         subprocess.run(["strip", "-o", program, PROGRAMS / "explain_static"], check=True)
@@ -213,29 +185,13 @@ def test_the_table() -> None:
         assert words in done.stdout, done.stdout
 
 
-def refused(status: int, words: str, *arguments: object) -> None:
-    done = subprocess.run([*EXPLAIN, *map(str, arguments)], capture_output=True, text=True)
-    assert done.returncode == status and words in done.stderr and not done.stdout, (done.returncode, done.stderr)
-
-
 def test_what_cannot_be_explained() -> None:
-    refused(2, "is not a process id", "one")
-    refused(2, "is not a process id", "0")
+    check_refusals("explain")
+    refused(2, "is not a process id", "explain", "0")
     process = subprocess.Popen(["true"])
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-    refused(2, f"process {process.pid} has no memory of its own", process.pid)
+    refused(2, f"process {process.pid} has no memory of its own", "explain", process.pid)
     process.wait()
-    refused(2, f"there is no process {process.pid}", process.pid)
-    sleeper = subprocess.Popen(["sleep", "100"])
-    try:
-        refused(1, f"process {sleeper.pid} is not on hakmem", sleeper.pid)
-        if os.getuid() == 0:
-            words = [sys.executable, "-P", "-c", AS_NOBODY, str(sleeper.pid)]
-            done = subprocess.run(words, capture_output=True, text=True)
-            assert done.returncode == 2 and "may not be read by this user" in done.stderr, done.stderr
-    finally:
-        sleeper.kill()
-        sleeper.wait()
 
 
 def run(*words: object, **options: Any) -> subprocess.CompletedProcess[str]:
@@ -244,8 +200,8 @@ def run(*words: object, **options: Any) -> subprocess.CompletedProcess[str]:
 
 
 def test_held_at_its_exit() -> None:
-    with tempfile.TemporaryDirectory() as directory:
-        page = Path(directory) / "page.json"
+    with directory() as place:
+        page = place / "page.json"
         command = [*EXPLAIN, "--run", LIBRARY, "--json", page, "--", PROGRAMS / "explain_holder", "exit"]
         done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 3 and not done.stdout and "held at its exit" in done.stderr, done.stderr
@@ -267,18 +223,5 @@ def test_a_held_program_keeps_its_output_status_and_signals() -> None:
     assert process.returncode == -signal.SIGINT and "the kernel's Rss" in said, said
 
 
-def main() -> int:
-    failures = 0
-    for name, test in list(globals().items()):
-        if name.startswith("test_"):
-            try:
-                test()
-                print(f"passed  {name}")
-            except Exception:
-                failures += 1
-                print(f"FAILED  {name}\n{traceback.format_exc()}")
-    return 1 if failures else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_all(globals()))

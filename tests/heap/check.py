@@ -6,7 +6,6 @@ error that the tool itself states, which one run in 500 million would miss.
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import json
 import os
@@ -14,16 +13,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
-import traceback
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from lab.heap.messages import profile_class
+from lab.tests.outside import LAB, LIBRARY, PROGRAMS, check_refusals, directory, environment, refused, run_all, speaking
 
-PROGRAMS, LIBRARY = Path(os.environ["TESTED_PROGRAMS"]), os.environ["TESTED_LIB"]
-LAB = [sys.executable, "-P", "-m", "lab"]
 EVERY = {"HAKMEM_HEAP_SAMPLE": "1"}
 ERRORS = 6  # standard errors that an estimate may be off by
 KNOWN = {  # function: live blocks and bytes, allocated blocks and bytes
@@ -34,50 +30,13 @@ KNOWN = {  # function: live blocks and bytes, allocated blocks and bytes
     "churn": (0, 0, 500, 150000),
     "take_in_thread": (100, 6400, 200, 12800),
 }
-AS_NOBODY = """
-import os, sys
-from lab import cli
-import lab.commands.heap
-os.setgroups([])
-os.setgid(65534)
-os.setuid(65534)
-sys.exit(cli.main(["heap", sys.argv[1]]))
-"""
 
 
-def environment(preload: bool = True, **options: str) -> dict[str, str]:
-    """That of a holder."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("HAKMEM_")}
-    return kept | options | ({"LD_PRELOAD": LIBRARY} if preload else {})
-
-
-@contextlib.contextmanager
-def holder(mode: str, program: Path = PROGRAMS / "heap_holder", preload: bool = True, **options: str) -> Iterator[Any]:
+def holder(
+    mode: str, program: Path = PROGRAMS / "heap_holder", preload: bool = True, **options: str
+) -> AbstractContextManager[Any]:
     """A holder that has said everything: its process id and what it said."""
-    made = environment(preload, **options)
-    process = subprocess.Popen([program, mode], env=made, stdout=subprocess.PIPE, text=True)
-    said: dict[str, int] = {}
-    try:
-        assert process.stdout
-        for line in process.stdout:
-            name, number = line.split()
-            said[name] = int(number)
-            if name == "ready":
-                break
-        assert "ready" in said, "holder ended early"
-        yield process.pid, said
-    finally:
-        if "child" in said:
-            os.kill(said["child"], signal.SIGKILL)
-        process.kill()
-        process.wait()
-
-
-@contextlib.contextmanager
-def directory() -> Iterator[Path]:
-    """A directory that is gone afterwards."""
-    with tempfile.TemporaryDirectory() as path:
-        yield Path(path)
+    return speaking([program, mode], environment(preload, **options))
 
 
 def profiled(pid: int, *words: object) -> tuple[dict[str, Any], Any]:
@@ -247,43 +206,12 @@ def test_before_anything_was_sampled() -> None:
         assert bool(message.sample) != ("no samples yet" in done.stdout), done.stdout  # once in a million it has one
 
 
-def refused(status: int, words: str, *arguments: object) -> None:
-    done = subprocess.run([*LAB, "heap", *map(str, arguments)], capture_output=True, text=True)
-    assert done.returncode == status and words in done.stderr and not done.stdout, (done.returncode, done.stderr)
-
-
 def test_what_cannot_be_profiled() -> None:
-    refused(2, "is not a process id", "one")
-    process = subprocess.Popen(["true"])
-    process.wait()
-    refused(2, f"there is no process {process.pid}", process.pid)
+    check_refusals("heap")
     with holder("sleep") as (pid, _):
-        refused(1, "hakmem run --sample 512k", pid)
-        refused(1, "cannot write /nowhere/profile", pid, "--output", "/nowhere/profile")
-    sleeper = subprocess.Popen(["sleep", "100"])
-    try:
-        refused(1, f"process {sleeper.pid} is not on hakmem", sleeper.pid)
-        if os.getuid() == 0:
-            words = [sys.executable, "-P", "-c", AS_NOBODY, str(sleeper.pid)]
-            done = subprocess.run(words, capture_output=True, text=True)
-            assert done.returncode == 2 and "may not be read by this user" in done.stderr, done.stderr
-    finally:
-        sleeper.kill()
-        sleeper.wait()
-
-
-def main() -> int:
-    failures = 0
-    for name, test in list(globals().items()):
-        if name.startswith("test_"):
-            try:
-                test()
-                print(f"passed  {name}")
-            except Exception:
-                failures += 1
-                print(f"FAILED  {name}\n{traceback.format_exc()}")
-    return 1 if failures else 0
+        refused(1, "hakmem run --sample 512k", "heap", pid)
+        refused(1, "cannot write /nowhere/profile", "heap", pid, "--output", "/nowhere/profile")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_all(globals()))

@@ -2,15 +2,7 @@
 
 . "$(dirname "$0")/tree.sh"
 
-mkdir -p "$tree/build/venv/bin"
-cat >"$tree/build/venv/bin/python" <<'FAKE'
-#!/bin/sh
-# Says all words after the program text (-I -B -c TEXT), and the environment that a program would get.
-shift 4
-printf '<%s>' "$@"
-echo " [${LD_PRELOAD-}] [${HAKMEM_LATENCY-}] [${HAKMEM_TRACE-}] [${HAKMEM_HEAP_SAMPLE-}]"
-FAKE
-chmod +x "$tree/build/venv/bin/python"
+fake_python LD_PRELOAD HAKMEM_LATENCY HAKMEM_TRACE HAKMEM_HEAP_SAMPLE
 lib=$tree/build/observe/libhakmem-observe.so
 
 try "$tree/hakmem" calls 17 --plot a.svg

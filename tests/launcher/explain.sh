@@ -2,15 +2,7 @@
 
 . "$(dirname "$0")/tree.sh"
 
-mkdir -p "$tree/build/venv/bin"
-cat >"$tree/build/venv/bin/python" <<'FAKE'
-#!/bin/sh
-# Says all words after the program text (-I -B -c TEXT), and the environment that a program would get.
-shift 4
-printf '<%s>' "$@"
-echo " [${LD_PRELOAD-}] [${PYTHONPATH-}] [${HAKMEM_PROFILE-}]"
-FAKE
-chmod +x "$tree/build/venv/bin/python"
+fake_python LD_PRELOAD PYTHONPATH HAKMEM_PROFILE
 lib=$tree/build/standard/libhakmem.so
 
 try env PYTHONPATH=mine "$tree/hakmem" explain --stop 17

@@ -74,3 +74,17 @@ finish() {
     echo passed
     exit 0
 }
+
+# fake_python NAME...: a Python of build/venv that says all words after the program text (-I -B -c TEXT), and these variables of the
+# environment that a program would get.
+fake_python() {
+    mkdir -p "$tree/build/venv/bin"
+    {
+        printf '#!/bin/sh\nshift 4\n%s\n' "printf '<%s>' \"\$@\""
+        for name in "$@"; do
+            printf 'printf " [%%s]" "${%s-}"\n' "$name"
+        done
+        echo 'echo'
+    } >"$tree/build/venv/bin/python"
+    chmod +x "$tree/build/venv/bin/python"
+}
