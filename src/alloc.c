@@ -84,13 +84,11 @@ static ALWAYS_INLINE void alloc_count_large(const void *block, size_t size) {
 
 static ALWAYS_INLINE void *alloc_large_aligned(size_t size, size_t alignment, bool *zeroed,
                                                const void *caller) {
-    struct calls *calls = alloc_calls();
-    uint64_t began = alloc_begins(calls);
+    struct alloc_call call = alloc_begin();
     void *block = large_new(size, alignment, zeroed);
     if (UNLIKELY(!block))
         block = alloc_large_again(size, alignment, zeroed);
-    if (calls)
-        calls_note(calls, CALLS_MALLOC_LARGE, began, block, size, caller);
+    alloc_end(call, CALLS_MALLOC_LARGE, block, size, caller);
     if (UNLIKELY(!block))
         return NULL;
     alloc_count_large(block, size);
@@ -183,12 +181,10 @@ static NOINLINE void alloc_free_large(void *block, const void *caller) {
         heap_own->large_frees++;
     if (UNLIKELY(heap_watched != NULL || heap_own == NULL))
         sample_gone(block);
-    struct calls *calls = alloc_calls();
     size_t bytes = large->bytes;
-    uint64_t began = alloc_begins(calls);
+    struct alloc_call call = alloc_begin();
     large_delete(large);
-    if (calls)
-        calls_note(calls, CALLS_FREE_LARGE, began, block, bytes, caller);
+    alloc_end(call, CALLS_FREE_LARGE, block, bytes, caller);
     janitor_after_free(caller);
 }
 
@@ -359,13 +355,11 @@ static bool alloc_fits(size_t size, size_t usable) {
 static void *alloc_grown(size_t usable, size_t size) {
     if (size <= SIZECLASS_LARGEST || !heap_own)
         return alloc_malloc(size);
-    struct calls *calls = alloc_calls();
-    uint64_t began = alloc_begins(calls);
+    struct alloc_call call = alloc_begin();
     void *block = large_new_to_grow(size, usable);
     if (!block)
         return alloc_malloc(size);
-    if (calls)
-        calls_note(calls, CALLS_MALLOC_LARGE, began, block, size, __builtin_return_address(0));
+    alloc_end(call, CALLS_MALLOC_LARGE, block, size, __builtin_return_address(0));
     alloc_count_large(block, size);
     return block;
 }
@@ -399,11 +393,9 @@ static NOINLINE void *alloc_resize(struct large *large, void *block, size_t size
     if (LIKELY(heap_watched == NULL && heap_own != NULL))
         return large_resize(large, size);
     struct sample_live *live = sample_set_aside(block); /* before another thread may get its address */
-    struct calls *calls = alloc_calls();
-    uint64_t began = alloc_begins(calls);
+    struct alloc_call call = alloc_begin();
     void *resized = large_resize(large, size);
-    if (calls)
-        calls_note(calls, CALLS_RESIZE, began, resized, size, caller);
+    alloc_end(call, CALLS_RESIZE, resized, size, caller);
     sample_settle(live, resized != NULL);
     if (resized)
         alloc_watch_large(resized, size, __builtin_return_address(0));

@@ -37,8 +37,21 @@ static ALWAYS_INLINE struct calls *alloc_calls(void) {
     return heap_own->calls;
 }
 
-static ALWAYS_INLINE uint64_t alloc_begins(const struct calls *calls) {
-    return calls ? os_ticks() : 0;
+/* A call that is to be noted down, from its beginning to its end; nothing where none is. */
+struct alloc_call {
+    struct calls *calls;
+    uint64_t began;
+};
+
+static ALWAYS_INLINE struct alloc_call alloc_begin(void) {
+    struct calls *calls = alloc_calls();
+    return (struct alloc_call){calls, calls ? os_ticks() : 0};
+}
+
+static ALWAYS_INLINE void alloc_end(struct alloc_call call, enum calls_kind kind, const void *block,
+                                    size_t bytes, const void *caller) {
+    if (call.calls)
+        calls_note(call.calls, kind, call.began, block, bytes, caller);
 }
 
 /* The hit of a watched thread whose block is not to be noted down; NULL: anything else. heap_none has no bytes left. */

@@ -15,11 +15,9 @@ static void alloc_prepare_samples(const void *caller) {
 NOINLINE void *alloc_watched(size_t size, unsigned class, const void *caller) {
     alloc_prepare_samples(caller);
     heap_watch_begin();
-    struct calls *calls = alloc_calls();
-    uint64_t began = alloc_begins(calls);
+    struct alloc_call call = alloc_begin();
     void *block = alloc_class(size, class);
-    if (calls)
-        calls_note(calls, CALLS_MALLOC, began, block, size, caller);
+    alloc_end(call, CALLS_MALLOC, block, size, caller);
     if (LIKELY(block != NULL))
         sample_took(&heap_own->sampled, block, size, caller);
     heap_watch_end();
@@ -39,12 +37,10 @@ COLD void alloc_watch_large(const void *block, size_t size, const void *caller) 
 NOINLINE void alloc_free_watched(void *block, const void *caller) {
     sample_gone(block);
     heap_watch_begin();
-    struct calls *calls = alloc_calls();
-    size_t bytes = calls ? alloc_usable_size(block) : 0;
-    uint64_t began = alloc_begins(calls);
+    size_t bytes = has(calls) ? alloc_usable_size(block) : 0;
+    struct alloc_call call = alloc_begin();
     alloc_free(block);
-    if (calls)
-        calls_note(calls, CALLS_FREE, began, block, bytes, caller);
+    alloc_end(call, CALLS_FREE, block, bytes, caller);
     heap_watch_end();
     janitor_after_free(caller);
 }
