@@ -211,11 +211,11 @@ static void janitor_stand_in(void) {
 }
 
 COLD void janitor_call(const void *caller) {
+    if (heap_is_in_watch()) /* its caller is not known here: alloc calls again behind it */
+        return;
     struct heap *heap = heap_own;
     uint64_t freed = !heap ? 0 : heap->flushed - heap->flushed_before;
     size_t waiting = purge_waiting_bytes();
-    if (heap_is_in_watch()) /* its caller is not known here: alloc calls again behind it */
-        return;
     if (janitor.delay_ns == 0 || freed + waiting < JANITOR_LEAST || !janitor_is_needed(waiting))
         return;
     if (heap)

@@ -5,7 +5,7 @@
  *
  * P1  what is counted as in memory is never more than the range
  *
- * Called by large and huge, never under a lock; it allocates nothing, changes no errno and takes bounded time: at most
+ * Called by dense, superslab, large and huge, never under a lock; it allocates nothing, changes no errno and takes bounded time: at most
  * PAGES_COUNTED bytes of a range are looked at page by page, of a longer one four samples.
  */
 #ifndef HAKMEM_PAGES_H

@@ -4,9 +4,12 @@
 #include "lock.h"
 #include "metadata.h"
 #include "os.h"
+#include "pages.h"
 
 #define SUPERSLAB_SIZE ((size_t)SUPERSLAB_UNITS * UNIT_SIZE)
 #define AREA_SIZE ((size_t)AREA_UNITS * UNIT_SIZE)
+#define PACKED_LEAST \
+    (AREA_SIZE / 32 * 31) /* bytes of an area that have to be in memory to make it a huge page */
 
 enum {
     TABLE_SIZE = 1 << 18, /* superslabs: 1 TiB */
@@ -16,9 +19,7 @@ enum {
     GROW_LARGEST = 64,    /* superslabs in one mapping */
     AREA_UNITS = 32,      /* of a huge page of 2 MiB */
     KEPT_SIXTEENTHS = 11, /* of what is dirty below the peak, if blocks are not written whole */
-    PAGE_LEAST = 4096,    /* bytes of a page */
-    PACKED_AT_ONCE = 4,   /* areas in one look, half a millisecond each */
-    PACKED_MISSING = 16   /* pages of an area that may have to be made: a thirty-second */
+    PACKED_AT_ONCE = 4    /* areas in one look, half a millisecond each */
 };
 
 /* A heap below this is small: it gets small pages, which are all that it touches. docs/experiments/huge-pages.md */
@@ -404,6 +405,11 @@ void superslab_give_empty(struct superslab *home, void *start, unsigned units) {
     lock_release(&superslabs.lock);
 }
 
+/* True when a part of the area at `at` lies in the range. */
+static bool superslab_touches(const unsigned char *at, const unsigned char *start, size_t bytes) {
+    return start < at + AREA_SIZE && at < start + bytes;
+}
+
 static bool superslab_is_calm(const struct superslab *home, unsigned area) {
     return __atomic_load_n(&home->calm, __ATOMIC_RELAXED) >> area & 1;
 }
@@ -413,10 +419,10 @@ static bool superslab_is_calm(const struct superslab *home, unsigned area) {
  * may both say so. docs/experiments/huge-pages.md */
 static void superslab_calm(struct superslab *home, const unsigned char *start, size_t bytes) {
     for (unsigned area = 0; area < home->units / AREA_UNITS; area++) {
-        unsigned char *at = home->start + area * AREA_SIZE, *end = at + AREA_SIZE;
-        bool apart = start + bytes <= at || end <= start, whole = start <= at && end <= start + bytes;
-        if (!apart && !whole && !superslab_is_calm(home, area) && limit_may_split() &&
-            os_advise(at, AREA_SIZE, OS_SMALL))
+        unsigned char *at = home->start + area * AREA_SIZE;
+        bool whole = start <= at && at + AREA_SIZE <= start + bytes;
+        if (superslab_touches(at, start, bytes) && !whole && !superslab_is_calm(home, area) &&
+            limit_may_split() && os_advise(at, AREA_SIZE, OS_SMALL))
             __atomic_fetch_or(&home->calm, (uint8_t)(1u << area), __ATOMIC_RELAXED);
     }
 }
@@ -438,11 +444,9 @@ static void superslab_rouse(struct superslab *home, uint64_t mask) {
 
 /* What was made huge of it comes in small pages again. */
 static void superslab_unpack(struct superslab *home, const unsigned char *start, size_t bytes) {
-    for (unsigned area = 0; area < home->units / AREA_UNITS; area++) {
-        const unsigned char *at = home->start + area * AREA_SIZE;
-        if (start < at + AREA_SIZE && at < start + bytes)
+    for (unsigned area = 0; area < home->units / AREA_UNITS; area++)
+        if (superslab_touches(home->start + area * AREA_SIZE, start, bytes))
             __atomic_fetch_and(&home->packed, (uint8_t) ~(1u << area), __ATOMIC_RELAXED);
-    }
 }
 
 bool superslab_decommit(struct superslab *home, void *start, size_t bytes) {
@@ -500,15 +504,10 @@ size_t superslab_purge_rested(unsigned calls) {
 
 /* ---- huge pages for what came before the heap was large ---- */
 
-/* True when nearly all of its pages are in memory: huge ones make it hardly larger. */
+/* True when nearly all of its pages are in memory: huge ones make it hardly larger. False where the system does not say. */
 static bool superslab_is_whole(const unsigned char *area) {
-    unsigned char present[AREA_SIZE / PAGE_LEAST];
-    size_t pages = AREA_SIZE / os_page_size(), missing = 0;
-    if (pages > sizeof present || !os_in_memory(area, pages, present))
-        return false;
-    for (size_t i = 0; i < pages; i++)
-        missing += !(present[i] & 1);
-    return missing <= PACKED_MISSING;
+    enum pages_density density;
+    return pages_resident(area, AREA_SIZE, &density) >= PACKED_LEAST && density == PAGES_DENSE;
 }
 
 /* Under the lock, which is not held during calls. Where small pages were asked for, because the kernel makes huge ones unasked, the area
