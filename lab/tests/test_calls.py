@@ -23,12 +23,11 @@ from lab.calls.records import KINDS, Records, Thread
 from lab.commands import calls
 from lab.errors import LabError
 from lab.explain import held, layout
-from lab.explain.layout import Layout
-from lab.explain.problems import TornError
+from lab.tests.memory import FakeMemory
 
 EXACT, STEPS, OCTAVES = 64, 32, 34
 COUNT = EXACT + OCTAVES * STEPS
-HEAD_AT, ROOTS_AT, FIELDS_AT, STATE_AT, LIST_AT = 0x1000, 0x2000, 0x8000, 0x100000, 0x100800
+STATE_AT, LIST_AT = 0x100000, 0x100800
 HEAPS_AT, CALLS_AT, RINGS_AT, APART = 0x200000, 0x400000, 0x800000, 0x20000
 FIRST_TICKS, FIRST_NS = 1000, 50_000
 EVENT = struct.Struct("=4Q")
@@ -60,31 +59,6 @@ def counted(ticks: Sequence[int]) -> list[int]:
 # ---- a process ----
 
 
-class FakeMemory:
-    """Bytes at addresses; what is not there is torn. `forgotten` runs when the reader wants to see anew."""
-
-    pid = 7
-
-    def __init__(self) -> None:
-        self.pages: dict[int, bytes] = {}
-        self.forgotten: Callable[[], None] = lambda: None
-
-    def put(self, address: int, text: bytes) -> None:
-        self.pages[address] = text
-
-    def forget(self) -> None:
-        self.forgotten()
-
-    def read(self, address: int, count: int) -> bytes:
-        for start, text in self.pages.items():
-            if start <= address and address + count <= start + len(text):
-                return text[address - start :][:count]
-        raise TornError(f"{address:#x}")
-
-    def number(self, address: int, count: int = 8) -> int:
-        return int.from_bytes(self.read(address, count), "little")
-
-
 class Process:
     """A made up process: each thread is a dictionary of counts by kind, and a list of events."""
 
@@ -105,12 +79,7 @@ class Process:
         fields += [("calls.buckets", COUNT, 0), ("calls", 24 + length, 0), ("calls.counts", 24, length)]
         fields += [("calls.written", 0, 8), ("calls.size", 8, 8), ("calls.ring", 16, 8), ("calls_event", 32, 0)]
         fields += [(f"calls_event.{name}", 8 * i, 8) for i, name in enumerate(("ticks", "address", "caller", "bytes"))]
-        roots, fields = ([row for row in rows if row[0] != without] for rows in (roots, fields))
-        self.memory.put(ROOTS_AT, b"".join(layout.ROOT.pack(name.encode(), at, count) for name, at, count in roots))
-        self.memory.put(FIELDS_AT, b"".join(layout.FIELD.pack(name.encode(), at, count) for name, at, count in fields))
-        counts = (layout.VERSION, len(roots), len(fields), 0)
-        head = (b"hakmem layout", *counts, variant.encode(), b"0.1.0", ROOTS_AT, FIELDS_AT)
-        self.memory.put(HEAD_AT, layout.HEAD.pack(*head))
+        self.memory.describe(roots, fields, variant, without)
         self._link()
 
     def _link(self) -> None:
@@ -145,8 +114,7 @@ class Process:
         self.memory.put(at, struct.pack("=Q", events) + self.memory.pages[at][8:])
 
     def read(self, held: bool = False) -> Records:
-        described = Layout(self.memory, HEAD_AT)  # type: ignore[arg-type]
-        return records.read(self.memory, described, held)  # type: ignore[arg-type]
+        return records.read(self.memory, self.memory.layout(), held)  # type: ignore[arg-type]
 
 
 def event(number: int, kind: int = 0) -> tuple[int, ...]:

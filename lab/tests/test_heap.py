@@ -17,37 +17,16 @@ import pytest
 from lab.errors import LabError
 from lab.explain import layout, process, smaps
 from lab.explain.layout import Layout
-from lab.explain.problems import TornError
 from lab.heap import estimate, images, names, sites
 from lab.heap.estimate import Estimate
 from lab.heap.images import NOWHERE, Frame, Images
 from lab.heap.symbols import Symbols
 from lab.tests.compiled import compiled
+from lab.tests.memory import FakeMemory
 
-HEAD_AT, ROOTS_AT, FIELDS_AT, STATE_AT, SITES_AT = 0x1000, 0x2000, 0x8000, 0x100000, 0x200000
+STATE_AT, SITES_AT = 0x100000, 0x200000
 WORDS = ("older", "depth", "taken", "taken_bytes", "live", "live_bytes")  # of a site here: one word each
 RECORD = 8 * len(WORDS)
-
-
-class FakeMemory:
-    """Bytes at addresses; what is not there is torn."""
-
-    pid = 7
-
-    def __init__(self) -> None:
-        self.pages: dict[int, bytes] = {}
-
-    def put(self, address: int, text: bytes) -> None:
-        self.pages[address] = text
-
-    def read(self, address: int, count: int) -> bytes:
-        for start, text in self.pages.items():
-            if start <= address and address + count <= start + len(text):
-                return text[address - start :][:count]
-        raise TornError(f"{address:#x}")
-
-    def number(self, address: int, count: int = 8) -> int:
-        return int.from_bytes(self.read(address, count), "little")
 
 
 def described(rate: int, newest: int, without: str = "") -> tuple[FakeMemory, Layout]:
@@ -59,13 +38,8 @@ def described(rate: int, newest: int, without: str = "") -> tuple[FakeMemory, La
     fields = [(name, 0, 8) for name in layout.FIELDS] + [("sample_site", RECORD, RECORD)]
     fields += [(f"sample_site.{name}", 8 * i, 8) for i, name in enumerate(WORDS)]
     fields.append(("sample_site.callers", RECORD, RECORD))
-    roots, fields = ([row for row in rows if row[0] != without] for rows in (roots, fields))
-    memory.put(ROOTS_AT, b"".join(layout.ROOT.pack(name.encode(), at, count) for name, at, count in roots))
-    memory.put(FIELDS_AT, b"".join(layout.FIELD.pack(name.encode(), at, count) for name, at, count in fields))
-    counts = (layout.VERSION, len(roots), len(fields), 0)
-    head = (b"hakmem layout", *counts, b"standard", b"0.1.0", ROOTS_AT, FIELDS_AT)
-    memory.put(HEAD_AT, layout.HEAD.pack(*head))
-    return memory, Layout(memory, HEAD_AT)  # type: ignore[arg-type]
+    memory.describe(roots, fields, without=without)
+    return memory, memory.layout()
 
 
 def walked(*records: tuple[int, ...], newest: int = SITES_AT, rate: int = 512) -> sites.Samples:

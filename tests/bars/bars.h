@@ -54,16 +54,20 @@ static inline int bars_each_apart(int (*measure)(int which), int count) {
     return failed;
 }
 
-/* Resident memory in KiB, exact: the kernel counts page by page here, where /proc/self/statm may lag behind by 64
- * pages a thread. SKIP where it cannot be read. */
-static inline long rss_kib(void) {
+/* What /proc/self/smaps_rollup says of `what` ("Rss:"), in KiB. SKIP where it cannot be read. */
+static inline long rollup_kib(const char *what) {
     const char *text = text_of("/proc/self/smaps_rollup");
 
     if (text[0] == '\0')
         skip("no /proc/self/smaps_rollup");
-    const char *line = strstr(text, "Rss:");
+    const char *line = strstr(text, what);
     CHECK(line != NULL);
-    return strtol(line + 4, NULL, 10);
+    return strtol(line + strlen(what), NULL, 10);
+}
+
+/* Resident memory, exact: the kernel counts page by page here, where /proc/self/statm may lag behind by 64 pages a thread. */
+static inline long rss_kib(void) {
+    return rollup_kib("Rss:");
 }
 
 /* What the tested library says about itself; false with any other allocator. */

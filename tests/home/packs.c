@@ -13,10 +13,7 @@ static unsigned char *blocks[BLOCKS], *more[SWING];
 
 /* Of all anonymous memory. */
 static long huge_kib(void) {
-    long kib = 0;
-    const char *at = strstr(text_of("/proc/self/smaps_rollup"), "AnonHugePages:");
-    CHECK(at != NULL && sscanf(at, "AnonHugePages: %ld", &kib) == 1);
-    return kib;
+    return rollup_kib("AnonHugePages:");
 }
 
 /* Whoever frees a MiB wakes the janitor. */
