@@ -22,7 +22,7 @@ class Against:
     """The subject against one peer on one workload.
 
     `value` and `mean` are the peer's, in the workload's unit, `rss_mb` its median peak. `blocks` is 0 when there was
-    only a look, one run of each: then the ratio has no interval (`low` and `high` are equal to it).
+    only a look (a run, or the faster of two): then the ratio has no interval (`low` and `high` are equal to it).
     """
 
     peer: str

@@ -39,7 +39,7 @@ SPEED_TITLES = ["workload", "best peer", "speed to it", "95 % interval", "standi
 SPEED_CAPTION = (
     "Ratios compare user and system time for one thread, throughput by the wall clock for several; ours and peer's are "
     "medians as the workload prints them, CV is of our runs. The peer is the fastest by the same runs, which makes us look "
-    "slightly worse. Too few: below 6 blocks no interval holds 95 %; 0 blocks is one look, one run of each. Below 10 blocks "
+    "slightly worse. Too few: below 6 blocks no interval holds 95 %; 0 blocks is a look: one run of each, two of the fastest. Below 10 blocks "
     "the interval is the exact one of order statistics, nearly the whole range."
 )
 
@@ -89,7 +89,7 @@ def every_peer(card: Scorecard) -> Table:
         entries = {entry.peer: entry for entry in row.against}
         cells = [one_peer(entries.get(name), name in row.failures) for name in names]
         rows.append([row.workload, *cells])
-    caption = f"Speed of {card.subject} to each peer; ~ is one look: one run of each, without an interval."
+    caption = f"Speed of {card.subject} to each peer; ~ is a look: one run, or the faster of two, without an interval."
     return Table(["workload", *names], rows, caption=caption)
 
 
