@@ -97,7 +97,7 @@ static void lifecycle_tell_rooms(size_t keep_free_default) {
                    options.populate);
     large_configure(options.large_cache);
     huge_configure(options.huge_pages);
-    superslab_configure(options.huge_pages, options.decommit != DECOMMIT_OFF,
+    superslab_configure(options.huge_pages ? options.huge_from : SIZE_MAX, options.decommit != DECOMMIT_OFF,
                         options.decommit == DECOMMIT_FREE);
     if (!options.purge_thread)
         dense_refuse_samples();

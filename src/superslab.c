@@ -22,9 +22,6 @@ enum {
     PACKED_AT_ONCE = 4    /* areas in one look, half a millisecond each */
 };
 
-/* A heap below this is small: it gets small pages, which are all that it touches. docs/experiments/huge-pages.md */
-#define HUGE_FROM (12 * MIB)
-
 _Static_assert(GROUPS / 64 <= 64, "one word sums up the middle");
 
 /* Every sixteenth unit: where longest runs lie side by side. */
@@ -39,7 +36,9 @@ struct superslab_group {
 
 static struct {
     struct lock lock;
-    bool huge_pages, decommit, decommit_lazily;
+    size_t
+        huge_from; /* bytes in use: a heap below is small, and gets small pages, which are all that it touches */
+    bool decommit, decommit_lazily;
     bool keep_small; /* the kernel makes huge pages unasked, and a small heap would touch one for a few KiB */
     uint32_t count;
     uint32_t purge_from; /* no superslab from here on has dirty units */
@@ -50,7 +49,7 @@ static struct {
     struct superslab *packing; /* stays mapped meanwhile */
     uint32_t pack_from;        /* the superslab that the next look begins with */
     struct superslab_group first;
-} superslabs = {.lock = LOCK_INITIAL(5), .decommit = true};
+} superslabs = {.lock = LOCK_INITIAL(5), .decommit = true, .huge_from = SIZE_MAX};
 
 /* But for the first one, which lies with what is written anyway. Apart, because they start as zeros: they take no room in the file
  * and no page until they are used. docs/experiments/peak-rss.md */
@@ -204,12 +203,13 @@ static bool superslab_enter(unsigned char *start, unsigned units, bool huge) {
 static bool superslab_is_large_and_dense(size_t whole) {
     size_t idle = superslabs.free_units + __atomic_load_n(&superslabs.waiting_units, __ATOMIC_RELAXED);
     size_t used = superslabs.mapped_units > idle ? superslabs.mapped_units - idle : 0;
-    return superslabs.huge_pages && used * UNIT_SIZE >= HUGE_FROM &&
-           used >= superslabs.mapped_units / 4 * 3 && whole >= used / 2;
+    return used * UNIT_SIZE >= superslabs.huge_from && used >= superslabs.mapped_units / 4 * 3 &&
+           whole >= used / 2;
 }
 
 static bool superslab_wants_huge(void) {
-    return superslab_is_large_and_dense(dense_units(false)) && limit_may_split();
+    bool wanted = superslabs.huge_from == 0 || superslab_is_large_and_dense(dense_units(false));
+    return wanted && limit_may_split();
 }
 
 /* Only small pages tell how blocks are written. */
@@ -636,8 +636,8 @@ size_t superslab_free_bytes(void) {
     return (__atomic_load_n(&superslabs.free_units, __ATOMIC_RELAXED) + waiting) * UNIT_SIZE;
 }
 
-void superslab_configure(bool huge_pages, bool decommit, bool decommit_lazily) {
-    superslabs.huge_pages = huge_pages;
+void superslab_configure(size_t huge_from, bool decommit, bool decommit_lazily) {
+    superslabs.huge_from = huge_from;
     superslabs.decommit = decommit;
     superslabs.decommit_lazily = decommit_lazily;
 }

@@ -104,8 +104,9 @@ size_t superslab_dirty_bytes(void);
 size_t superslab_mapped_bytes(void);
 size_t superslab_free_bytes(void); /* with what waits */
 
-/* What this room may do, told by lifecycle once: huge pages for large dense heaps; how to decommit. */
-void superslab_configure(bool huge_pages, bool decommit, bool decommit_lazily);
+/* What this room may do, told by lifecycle once: from how many bytes in use on a dense heap gets huge pages (0: from the first, dense
+ * or not; SIZE_MAX: never); how to decommit. */
+void superslab_configure(size_t huge_from, bool decommit, bool decommit_lazily);
 
 /* Holds and releases the room's lock around fork. */
 void superslab_lock(bool take);

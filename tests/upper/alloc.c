@@ -306,7 +306,7 @@ static void alloc_uses_all_there_is_before_it_refuses(void **state) {
             freed[i] = alloc_malloc(32 * 1024);
         for (unsigned i = 0; i < ARRAY_LENGTH(freed); i++)
             alloc_free(freed[i]);
-        superslab_configure(false, way == 0, false);
+        superslab_configure(SIZE_MAX, way == 0, false);
         kernel.map.refuse = kernel.unmap.refuse = ALWAYS;
         for (void **block; (block = alloc_malloc(28000)) != NULL; list = block)
             *block = list;
@@ -319,7 +319,7 @@ static void alloc_uses_all_there_is_before_it_refuses(void **state) {
         }
         kernel_reset(state);
     }
-    superslab_configure(false, true, false);
+    superslab_configure(SIZE_MAX, true, false);
 }
 
 static pthread_key_t late_key;

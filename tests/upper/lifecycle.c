@@ -224,8 +224,8 @@ void huge_configure(bool huge_pages) {
     assert_true(huge_pages);
 }
 
-void superslab_configure(bool huge_pages, bool decommit, bool decommit_lazily) {
-    assert_true(huge_pages && decommit && !decommit_lazily);
+void superslab_configure(size_t huge_from, bool decommit, bool decommit_lazily) {
+    assert_true(huge_from == 15 && decommit && !decommit_lazily);
 }
 
 void dense_refuse_samples(void) {
@@ -284,6 +284,7 @@ static int setup(void **state) {
     options.purge_delay = 200;
     options.purge_thread = options.purge_sleeping = true;
     options.huge_pages = true;
+    options.huge_from = 15;
     options.decommit = DECOMMIT_DONTNEED;
     return 0;
 }

@@ -112,7 +112,7 @@ static int setup(void **state) {
     kernel_reset(state);
     kernel.before_advise = check_nobody_has;
     kernel.before_unmap = check_nobody_has;
-    superslab_configure(false, true, false);
+    superslab_configure(SIZE_MAX, true, false);
     run_give_all();
     while (superslab_purge(0, ALWAYS) > 0)
         continue;
@@ -155,7 +155,7 @@ static void superslab_P1_P3_random_program(void **state) {
 
 static void superslab_P2_P3_random_program_that_decommits_lazily(void **state) {
     (void)state;
-    superslab_configure(true, true, true);
+    superslab_configure(12 * MIB, true, true);
     random_program(2);
 }
 
@@ -315,7 +315,7 @@ size_t dense_units(bool hoped) {
 static void superslab_learns_whether_units_are_dense(void **state) {
     (void)state;
     superslab_unmap_free();
-    superslab_configure(true, true, false);
+    superslab_configure(12 * MIB, true, false);
     while (superslabs.mapped_units * UNIT_SIZE < 24 * MIB)
         grow_once();
     assert_int_equal(grow_once(), 4); /* half as much again would be three times that */
@@ -333,7 +333,26 @@ static void superslab_learns_whether_units_are_dense(void **state) {
     assert_in_range(superslab_below_peak_bytes(), below / 16 * 11, below / 16 * 11 + 11);
     dense_fake.known = DENSE_UNKNOWN;
     assert_int_equal(superslab_below_peak_bytes(), below);
-    superslab_configure(false, true, false);
+    superslab_configure(SIZE_MAX, true, false);
+    check_room();
+}
+
+/* From the first byte on, dense or not; or never, however large. */
+static void superslab_asks_for_huge_pages_as_told(void **state) {
+    (void)state;
+    superslab_unmap_free();
+    superslab_configure(0, true, false);
+    assert_true(run_take(16));
+    assert_true(runs[0].home->huge);
+    run_give_all();
+    superslab_unmap_free();
+    superslab_configure(SIZE_MAX, true, false);
+    dense_fake.known = DENSE_YES;
+    while (superslabs.mapped_units * UNIT_SIZE < 24 * MIB)
+        grow_once();
+    assert_false(runs[run_count - 1].home->huge);
+    dense_fake.known = DENSE_UNKNOWN;
+    dense_count(DENSE_SHORT, 16 * -(size_t)run_count);
     check_room();
 }
 
@@ -371,7 +390,7 @@ static void superslab_packs_areas_of_a_large_heap(void **state) {
         memset(runs[i].start, 1, (size_t)runs[i].units * UNIT_SIZE);
     dense_fake.known = DENSE_YES;
     dense_fake.units = 0;
-    superslab_configure(true, true, false);
+    superslab_configure(12 * MIB, true, false);
     unsigned before = kernel.advise.count;
     assert_false(superslab_pack()); /* it is not dense */
     dense_fake.units = superslabs.mapped_units;
@@ -396,7 +415,7 @@ static void superslab_packs_areas_of_a_large_heap(void **state) {
     superslabs.packing = NULL;
     dense_fake.known = DENSE_UNKNOWN;
     dense_fake.units = 0;
-    superslab_configure(false, true, false);
+    superslab_configure(SIZE_MAX, true, false);
     check_room();
 }
 
@@ -447,7 +466,7 @@ static void superslab_purge_is_bounded(void **state) {
     kernel.advise.count = 0;
     assert_int_equal(superslab_purge(0, 3), 3 * (size_t)UNIT_SIZE);
     assert_int_equal(kernel.advise.count, 3);
-    superslab_configure(false, false, false);
+    superslab_configure(SIZE_MAX, false, false);
     assert_int_equal(superslab_purge(0, ALWAYS), 0);
     assert_int_equal(kernel.advise.count, 3);
 }
@@ -481,7 +500,7 @@ static void superslab_empty_run_is_not_dirty(void **state) {
 static void superslab_stale_units_are_not_zeroed(void **state) {
     (void)state;
     for (int lazily = 0; lazily < 2; lazily++) {
-        superslab_configure(false, true, lazily);
+        superslab_configure(SIZE_MAX, true, lazily);
         kernel.advise.refuse = lazily ? 0 : 1;
         assert_true(run_take(8));
         unsigned char *start = runs[0].start;
@@ -654,6 +673,7 @@ int main(void) {
         cmocka_unit_test_setup(superslab_roomy_runs_are_apart, setup),
         cmocka_unit_test_setup(superslab_peak_is_of_what_was_in_use, setup),
         cmocka_unit_test_setup(superslab_learns_whether_units_are_dense, setup),
+        cmocka_unit_test_setup(superslab_asks_for_huge_pages_as_told, setup),
         cmocka_unit_test_setup(superslab_packs_areas_of_a_large_heap, setup),
         cmocka_unit_test_setup(superslab_growth_is_geometric, setup),
         cmocka_unit_test_setup(superslab_P1_P3_random_program, setup),
