@@ -18,7 +18,7 @@ from lab import durations, lineup, peers, programs, results, store, workloads
 from lab.errors import AskedWrongly, LabError
 from lab.model import Allocator, Machine, Workload
 from lab.progress import Progress, spoken_time
-from lab.scorecard import changes, conduct, html, markdown, page
+from lab.scorecard import changes, conduct, html, markdown, page, pictures
 from lab.scorecard.card import FAILED, SECTIONS, Scorecard
 from lab.scorecard.document import Document, Items
 from lab.scorecard.findings import findings
@@ -46,7 +46,7 @@ def command(
 ) -> int:
     """One page that says where hakmem stands against all peers: speed, system calls, memory, long run, tail, start-up.
 
-    Writes scorecard.html (one file, with plots) and scorecard.md, and adds the result to a plain-text store, so that
+    Writes scorecard.html (one file, with plots) and scorecard.md with its plots beside it, and adds the result to a plain-text store, so that
     the next one can say what changed. Ctrl-C writes the page with what was measured until then.
     """
     results.check(to_json)
@@ -160,6 +160,8 @@ def _give(card: Scorecard, directory: Path, kept: Path, to_json: str) -> Documen
     try:
         (directory / "scorecard.html").write_text(html.write(document), encoding="utf-8")
         (directory / "scorecard.md").write_text(markdown.write(document), encoding="utf-8")
+        for figure, name in pictures.names(document).items():
+            (directory / name).write_text(pictures.standalone(figure), encoding="utf-8")
     except OSError as error:
         raise LabError(f"cannot write in {directory}: {error.strerror}", "choose another directory with --out") from None
     try:

@@ -13,7 +13,7 @@ from pathlib import Path
 from lab.scorecard.document import Block, Cell, Document, Figure, Fold, Heading, Items, Table, Text, text_of, tone_of
 
 SHORT = 24  # letters
-STYLE = Path(__file__).with_name("page.css")
+STYLES = [Path(__file__).with_name(name) for name in ("colours.css", "page.css")]
 
 
 def write(document: Document) -> str:
@@ -29,7 +29,7 @@ def write(document: Document) -> str:
 <meta name="color-scheme" content="light dark">
 <title>{escape(document.title)}</title>
 <style>
-{STYLE.read_text(encoding="utf-8")}</style>
+{"".join(style.read_text(encoding="utf-8") for style in STYLES)}</style>
 </head>
 <body>
 <main>

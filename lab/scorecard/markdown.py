@@ -1,9 +1,10 @@
-"""A document as Markdown. Figures are named and left out: they are in the HTML page."""
+"""A document as Markdown. Figures are files beside it (pictures.py)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
+from lab.scorecard import pictures
 from lab.scorecard.document import Block, Document, Figure, Fold, Heading, Items, Table, Text, text_of
 
 SPECIAL = str.maketrans({"|": "\\|", "<": "&lt;", "*": "\\*", "`": "\\`", "_": "\\_", "\n": " "})
@@ -11,7 +12,7 @@ SPECIAL = str.maketrans({"|": "\\|", "<": "&lt;", "*": "\\*", "`": "\\`", "_": "
 
 def write(document: Document) -> str:
     """The whole page."""
-    parts = [f"# {_plain(document.title)}", _plain(document.subtitle), *_blocks(document.blocks)]
+    parts = [f"# {_plain(document.title)}", _plain(document.subtitle), *_blocks(document.blocks, pictures.names(document))]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
@@ -19,7 +20,7 @@ def _plain(text: str) -> str:
     return text.translate(SPECIAL)
 
 
-def _blocks(blocks: Iterable[Block]) -> Iterable[str]:
+def _blocks(blocks: Iterable[Block], files: Mapping[Figure, str]) -> Iterable[str]:
     for block in blocks:
         match block:
             case Heading(level, text):
@@ -30,10 +31,11 @@ def _blocks(blocks: Iterable[Block]) -> Iterable[str]:
                 yield "\n".join(f"- {_plain(item)}" for item in items)
             case Table():
                 yield _table(block)
-            case Figure(_, alt):
-                yield f"(Plot in the HTML page: {_plain(alt)})"
+            case Figure(_, alt, caption):
+                yield f"![{_plain(alt)}]({files[block]})"
+                yield _plain(caption)
             case Fold(title, inner):
-                yield from (f"**{_plain(title)}**", *_blocks(inner))
+                yield from (f"**{_plain(title)}**", *_blocks(inner, files))
 
 
 def _table(table: Table) -> str:

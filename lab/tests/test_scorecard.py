@@ -7,6 +7,7 @@ import re
 import shutil
 from dataclasses import asdict, replace
 from html.parser import HTMLParser
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -14,9 +15,10 @@ import pytest
 from lab import cli, plots, store
 from lab.errors import CrashError, LabError
 from lab.model import Sample, Workload
-from lab.scorecard import bars, calls, changes, conduct, findings, html, long_run, markdown, memory, page, startup
+from lab.scorecard import bars, calls, changes, conduct, findings, html, long_run, markdown, memory, page, pictures, startup
 from lab.scorecard import speed as speed_section
 from lab.scorecard.card import AHEAD, BEHIND, FEW, LEVEL, NOISY, SECTIONS, Scorecard, Speed, Startup, load
+from lab.scorecard.document import Document, Figure, Fold, Heading
 from lab.scorecard.setting import Setting
 from lab.tests import cards
 from lab.tests.simulated import Machine
@@ -203,10 +205,26 @@ def test_losses_and_wins_are_coloured_alike(written):
 
 
 def test_the_style_has_every_colour_of_the_figures_in_light_and_in_dark():
-    style = html.STYLE.read_text()
+    style = "".join(path.read_text() for path in html.STYLES)
     for block in re.findall(r":root \{(.*?)\}", style, re.S):
         assert set(re.findall(r"--([\w-]+):", block)) >= set(plots.VARIABLES)
     assert style.count(":root {") == 3
+
+
+def test_markdown_has_its_figures_beside_it_each_whole_by_itself():
+    document = page.write(cards.card(), "now", None, "")
+    files = {name: pictures.standalone(figure) for figure, name in pictures.names(document).items()}
+    assert list(files) == ["speed.svg", "memory.svg", "long-run.svg", "tail.svg"]
+    assert re.findall(r"!\[[^]]+\]\(([^)]+)\)", markdown.write(document)) == list(files)
+    for text in files.values():
+        ElementTree.fromstring(text)
+        assert set(re.findall(r"var\(--([\w-]+)\)", text)) <= set(re.findall(r"--([\w-]+):", text))
+
+
+def test_figures_of_one_section_are_told_apart():
+    document = Document("title")
+    document.add(Heading(2, "Long run"), Figure("<svg >1</svg>", "a"), Fold("more", [Figure("<svg >2</svg>", "b")]))
+    assert list(pictures.names(document).values()) == ["long-run.svg", "long-run-2.svg"]
 
 
 def test_what_comes_from_outside_is_escaped():
@@ -556,6 +574,8 @@ def test_the_command_writes_page_text_store_and_json(tmp_path, capsys):
     assert (card.status["calls"].state, card.status["calls"].reason) == ("not run", "not asked for")
     text = (tmp_path / "out/scorecard.md").read_text()
     assert "Scorecard of hakmem" in text and "No earlier scorecard" in text
+    named = re.findall(r"\]\(([\w-]+\.svg)\)", text)
+    assert "speed.svg" in named and all((tmp_path / "out" / name).stat().st_size > 0 for name in named)
     checker = Checker()
     checker.feed((tmp_path / "out/scorecard.html").read_text())
     assert checker.open == []
