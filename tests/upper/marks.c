@@ -179,6 +179,21 @@ static void marks_P2_second_frees_are_said(void **state) {
     finish(slab);
 }
 
+/* All 64 blocks of a word are marked, and one of them was free already. */
+static void marks_P2_a_whole_word_is_not_always_back_as_a_whole(void **state) {
+    (void)state;
+    struct marks marks = {0};
+    struct slab *slab = slab_out(3, 500);
+    assert_int_equal(slab_push(slab, block_of(slab, 70)), SLAB_OK);
+    assert_true(marks_begin(&marks, slab));
+    for (unsigned number = 64; number < 128; number++)
+        assert_int_equal(marks_add(&marks, block_of(slab, number)), MARKS_TAKEN);
+    assert_int_equal(marks_collect(&marks), 63);
+    assert_int_equal(heard.count, 1);
+    assert_int_equal(slab->free, 64);
+    finish(slab);
+}
+
 /* However often a block is freed again, what is counted is what is free: a byte that has come round loses its block, no more. */
 static void marks_P2_counts_are_those_of_the_bits(void **state) {
     (void)state;
@@ -222,6 +237,7 @@ int main(void) {
         cmocka_unit_test_setup(marks_of_no_slab, setup),
         cmocka_unit_test_setup(marks_P2_P3_become_bits, setup),
         cmocka_unit_test_setup(marks_P2_second_frees_are_said, setup),
+        cmocka_unit_test_setup(marks_P2_a_whole_word_is_not_always_back_as_a_whole, setup),
         cmocka_unit_test_setup(marks_P2_counts_are_those_of_the_bits, setup),
         cmocka_unit_test_setup(marks_need_memory_once, setup),
     };
