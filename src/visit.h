@@ -48,6 +48,7 @@ static inline void visit_enter(struct visit *visit) {
 }
 
 static inline void visit_leave(struct visit *visit) {
+    ASSERT(P1, atomic_load_explicit(&visit->busy, memory_order_relaxed) == 1);
     atomic_store_explicit(&visit->busy, 0, memory_order_release); /* pairs with visit_begin */
 }
 

@@ -292,6 +292,7 @@ static struct heap *heap_that_marks(unsigned class) {
         give_block(heap, live_count - 1);
     }
     assert_int_equal(heap->marking, class);
+    assert_false(heap->shallow);
     walk();
     return heap;
 }
@@ -313,17 +314,22 @@ static void heap_marks_long_runs_of_frees(void **state) {
         struct heap *heap = heap_take();
         for (unsigned i = 0; i < LIVE; i++)
             take_block(heap, class);
-        unsigned marked = 0;
+        unsigned marked = 0, slabs = 0;
+        uint64_t flushes = heap->flushes, flushed = heap->flushed, bytes = LIVE * sizeclass_table[class].size;
         while (live_count > 0) {
             unsigned left = heap->marks.left;
+            const struct slab *slab = heap->marks.slab;
             give_block(heap, live_count - 1);
             marked += heap->marks.slab && heap->marks.left == left - 1;
+            slabs += slab && heap->marks.slab != slab;
             if (live_count % 500 == 0)
                 walk();
         }
         assert_true(marked > LIVE / 2);
         assert_null(heap->marks.slab);
         end_marking(heap);
+        assert_true(heap->flushes - flushes > slabs);
+        assert_in_range(heap->flushed - flushed, bytes / 10 * 9, bytes / 10 * 11);
     }
     assert_int_equal(heard_count, 0);
 }
@@ -435,9 +441,11 @@ static void heap_keeps_the_slab_that_is_marked(void **state) {
     heap_tidy(heap, true, &purged);
     assert_true(slab_is_empty(slab));
     assert_ptr_equal(pagemap_record(block), slab);
+    uint64_t work = heap->work;
     visit_enter(&heap->visit);
     heap_stop_marking(heap);
     visit_leave(&heap->visit);
+    assert_int_not_equal(heap->work, work); /* a visitor finds it changed */
     end_marking(heap);
     assert_true(pagemap_record(block) != slab || slab_is_empty(slab));
 }
@@ -1202,6 +1210,36 @@ static void heap_takes_what_it_inherited_rather_than_nothing(void **state) {
     walk();
 }
 
+/* Where there is no memory for marks a long run is flushed, and they are not asked for again until a slab was to be had. */
+static void heap_asks_for_marks_once(void **state) {
+    (void)state;
+    const unsigned class = sizeclass_of(DEEP_LARGEST + 1); /* has no deep magazines */
+    heap_configure(8, 0, 0, false);
+    struct heap *heap = heap_take_fresh();
+    struct marks kept = heap->marks;
+    heap->marks.bytes = NULL; /* as in a heap that has never marked */
+    for (unsigned i = 0; i < LIVE; i++)
+        take_block(heap, class);
+    for (unsigned i = 0; i < 48; i++) /* the spare is there */
+        give_block(heap, live_count - 1);
+    assert_null(heap->marks.bytes);
+    kernel.map.refuse = ALWAYS;
+    while (metadata_new(MARKS_BYTES))
+        continue;
+    kernel.map.count = 0;
+    while (live_count > LIVE / 4)
+        give_block(heap, live_count - 1);
+    assert_true(heap->shallow);
+    assert_null(heap->marks.slab);
+    assert_int_equal(heap->marking, SIZECLASS_COUNT);
+    assert_in_range(kernel.map.count, 1, 4);
+    kernel_reset(state);
+    heap->marks.bytes = kept.bytes;
+    give_all(heap);
+    heap_retire(heap);
+    walk();
+}
+
 /* Where there is no memory for deep magazines, that is not asked for again until a slab was to be had. */
 static void heap_asks_for_deep_magazines_once(void **state) {
     (void)state;
@@ -1386,6 +1424,7 @@ int main(void) {
         cmocka_unit_test_setup(heap_sweep_deepens_nothing, setup),
         cmocka_unit_test_setup(heap_takes_what_it_inherited_rather_than_nothing, setup),
         cmocka_unit_test_setup(heap_asks_for_deep_magazines_once, setup),
+        cmocka_unit_test_setup(heap_asks_for_marks_once, setup),
         cmocka_unit_test_setup(heap_is_emptied_without_what_has_no_bound, setup),
         cmocka_unit_test_setup(heap_a_line_of_forks_leaves_few_behind, setup),
         cmocka_unit_test_setup(heap_few_idle_ones_keep_empty_slabs, setup),
