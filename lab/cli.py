@@ -4,22 +4,29 @@ Each command is the function `command` of lab/commands/<name>.py, a Typer functi
 module of the command that was asked for is imported, so that `hakmem peers` does not wait for matplotlib.
 
 Exit status: what the command returns (None is 0) or gives to typer.Exit; that of a LabError; 2 for a command line
-that does not fit; 130 after Ctrl-C (the commands keep what they measured before they let it pass).
+that does not fit; 130 after Ctrl-C (the commands keep what they measured before they let it pass). SIGTERM, and the
+SIGHUP of a terminal that is closed, are taken for a Ctrl-C, and end with 143 and 129: what was measured is kept, a
+process that was stopped goes on, and no temporary file stays.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib
-import os
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from types import FrameType
 
 import click
 import typer
 
+from lab import streams
 from lab.errors import LabError
 
 INTERRUPTED = 130
+NO_READER = 141
+ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 COMMANDS = {
     "bench": "the mixed workload and the suite, every allocator against every other",
     "ab": "two builds, boxes or option values: GO, NEUTRAL or NO-GO, with a record",
@@ -51,6 +58,7 @@ def application(name: str) -> typer.Typer:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Runs the command line `words` (default: that of this process); returns the exit status."""
+    streams.prepare()
     words = list(sys.argv[1:] if words is None else words)
     if not words or words[0] in ("-h", "--help", "help"):
         print(usage(), file=sys.stdout if words else sys.stderr)
@@ -65,7 +73,26 @@ def main(words: Sequence[str] | None = None) -> int:
 def run(name: str, words: list[str]) -> int:
     """Runs one command to its end and turns what it raises into an exit status."""
     try:
+        with _endings() as ended:
+            status = _status(name, words)
+            streams.flush()
+    except streams.OutputError as error:
+        streams.give_up_output()
+        print(error.text(), file=sys.stderr)
+        return error.status
+    except BrokenPipeError:  # the reader went away (`| head`)
+        streams.give_up_output()
+        return NO_READER
+    if status == INTERRUPTED:  # Typer turns Ctrl-C into this status without a word
+        print("hakmem: interrupted", file=sys.stderr)
+    return 128 + ended[0] if ended else status
+
+
+def _status(name: str, words: list[str]) -> int:
+    try:
         status = application(name)(args=words, prog_name=f"hakmem {name}", standalone_mode=False)
+    except streams.OutputError:
+        raise
     except LabError as error:
         print(error.text(), file=sys.stderr)
         return error.status
@@ -73,11 +100,24 @@ def run(name: str, words: list[str]) -> int:
         print(f"hakmem: {error.format_message()}\n  `hakmem {name} --help` lists the options", file=sys.stderr)
         return 2
     except (KeyboardInterrupt, click.Abort):
-        status = INTERRUPTED
-    except BrokenPipeError:
-        # The reader went away (`| head`); what is still in the buffer must not raise again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
-    if status == INTERRUPTED:  # Typer turns Ctrl-C into this status without a word
-        print("hakmem: interrupted", file=sys.stderr)
+        return INTERRUPTED
     return status if isinstance(status, int) else 0
+
+
+@contextlib.contextmanager
+def _endings() -> Iterator[list[int]]:
+    """SIGTERM and SIGHUP are a Ctrl-C meanwhile, unless they are ignored (nohup); says which of them came."""
+    came: list[int] = []
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        came.append(number)
+        raise KeyboardInterrupt
+
+    taken = [number for number in ENDINGS if signal.getsignal(number) is signal.SIG_DFL]
+    for number in taken:
+        signal.signal(number, interrupt)
+    try:
+        yield came
+    finally:
+        for number in taken:
+            signal.signal(number, signal.SIG_DFL)

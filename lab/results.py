@@ -43,3 +43,15 @@ def write(path: str, text: str) -> None:
         Path(path).write_text(text, encoding="utf-8")
     except OSError as error:
         raise _refused(path, error) from None
+
+
+def add(path: str, line: str) -> None:
+    """One more line of a --json that is written as it comes. Raises LabError when it cannot be."""
+    if path == "-":
+        print(line, flush=True)
+        return
+    try:
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(line + "\n")
+    except OSError as error:
+        raise _refused(path, error) from None

@@ -50,7 +50,7 @@ def command(
             looks.append(found)
             before = looks[-2] if len(looks) > 1 else None
             if to_json:
-                _append(to_json, json.dumps(watch.as_json(found, before), allow_nan=False))
+                results.add(to_json, json.dumps(watch.as_json(found, before), allow_nan=False))
             show(watch.lines(looks, top, sort))
     return 0
 
@@ -97,11 +97,3 @@ def _shown(to_json: str) -> Iterator[_Page]:
         page = _Page(live, False)
         yield page
     print("\n".join(page.last))  # the screen is gone: the last page stays
-
-
-def _append(path: str, line: str) -> None:
-    if path == "-":
-        print(line, flush=True)
-        return
-    with open(path, "a", encoding="utf-8") as file:
-        file.write(line + "\n")

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from lab import cli
+from lab import cli, results
 from lab.errors import AskedWrongly, CrashError, LabError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -109,23 +109,73 @@ def test_the_launcher_knows_the_same_commands() -> None:
     assert all(re.search(rf"^  (\w+, )?{name}\b", launcher, re.M) for name in cli.COMMANDS)
 
 
-def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
-    script = "import sys, typer\nfrom lab import cli\nimport types\n" + (
-        "m = types.ModuleType('lab.commands.bench')\n"
-        "def command():\n    for i in range(100000): print('a line that fills the pipe')\n"
+def outside(body: str, stdout: object, before: str = "", **options: object) -> subprocess.CompletedProcess[str]:
+    """Runs `hakmem bench` with this body as a process of its own; `before` stands before the exec in a shell."""
+    script = (
+        "import os, signal, subprocess, sys, time, types\nfrom lab import cli\n"
+        f"m = types.ModuleType('lab.commands.bench')\ndef command():\n    {body}\n"
         "m.command = command\nsys.modules['lab.commands.bench'] = m\nsys.exit(cli.main(['bench']))\n"
     )
-    reader, writer = os.pipe()
-    os.close(reader)
-    done = subprocess.run(
-        [sys.executable, "-c", script],
+    return subprocess.run(
+        ["sh", "-c", f'{before} exec "$@"', "sh", sys.executable, "-c", script],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdin=subprocess.DEVNULL,
-        stdout=writer,
+        stdout=stdout,  # type: ignore[call-overload]
         stderr=subprocess.PIPE,
         text=True,
         timeout=250,
+        **options,
     )
-    os.close(writer)
-    assert "Traceback" not in done.stderr and done.returncode in (1, 141)
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    for lines in (1, 100_000):
+        reader, writer = os.pipe()
+        os.close(reader)
+        done = outside(f"for i in range({lines}): print('a line that fills the pipe')", writer)
+        os.close(writer)
+        assert done.stderr == "" and done.returncode in (1, 141)
+
+
+@pytest.mark.parametrize("body", ["print('short')", "print('long' * 100_000)", "print('flushed', flush=True)"])
+def test_output_that_cannot_be_written_is_an_error_in_words(body: str) -> None:
+    with open("/dev/full", "w") as full:
+        done = outside(body, full)
+    fix = "make room, or send it to a place that can be written"
+    assert done.stderr == f"hakmem: cannot write on standard output: No space left on device\n  {fix}\n"
+    assert done.returncode == 1
+
+
+def test_descriptors_that_are_closed_lead_nowhere() -> None:
+    """What is opened later does not stand in their place, and nobody is told what nobody can read."""
+    body = (
+        "print('seen by nobody', sys.stdout.isatty())\n    print('nor this', file=sys.stderr)\n"
+        "    with open('/proc/self/stat') as file: assert file.fileno() > 2\n"
+        "    return subprocess.run(['sh', '-c', 'exec <&0 >&1 2>&2 && exit 7']).returncode"
+    )
+    assert outside(body, subprocess.DEVNULL, "exec <&- >&- 2>&-;").returncode == 7
+
+
+def test_words_that_cannot_be_written_are_dropped() -> None:
+    assert outside("print('words', file=sys.stderr); return 7", subprocess.DEVNULL, "exec 2>/dev/full;").returncode == 7
+
+
+@pytest.mark.parametrize(("name", "status"), [("TERM", 143), ("HUP", 129)])
+def test_what_ends_a_process_is_a_ctrl_c(name: str, status: int) -> None:
+    body = (
+        f"try: os.kill(os.getpid(), signal.SIG{name}); time.sleep(60)\n"
+        "    except KeyboardInterrupt: print('kept'); raise"
+    )
+    done = outside(body, subprocess.PIPE)
+    assert (done.stdout, done.stderr, done.returncode) == ("kept\n", "hakmem: interrupted\n", status)
+
+
+def test_a_hang_up_that_is_ignored_stays_so() -> None:
+    done = outside("os.kill(os.getpid(), signal.SIGHUP); print('goes on')", subprocess.PIPE, "trap '' HUP;")
+    assert (done.stdout, done.returncode) == ("goes on\n", 0)
+
+
+def test_a_file_of_lines_that_cannot_be_written_is_named() -> None:
+    with pytest.raises(LabError, match="cannot write /dev/full: No space left on device"):
+        results.add("/dev/full", "a line")

@@ -1,0 +1,72 @@
+"""Standard output and standard error that are closed, full, or read by nobody: words and a status, never a traceback.
+
+`prepare` is called once, before anything else is opened. Afterwards
+
+- a descriptor that was closed leads nowhere, so that no file that is opened later is taken for it;
+- output that cannot be written raises OutputError, at the latest in `flush`; without a reader (`| head`) it is
+  BrokenPipeError still;
+- words on standard error that cannot be written are dropped: there is nobody to be told of it.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+
+from lab.errors import LabError
+
+
+class OutputError(LabError):
+    """Standard output cannot be written."""
+
+
+class _Output(io.FileIO):
+    def write(self, data) -> int | None:  # type: ignore[no-untyped-def, override]
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            fix = "make room, or send it to a place that can be written"
+            raise OutputError(f"cannot write on standard output: {error.strerror}", fix) from None
+
+
+class _Words(io.FileIO):
+    def write(self, data) -> int | None:  # type: ignore[no-untyped-def, override]
+        try:
+            return super().write(data)
+        except OSError:
+            return len(data)
+
+
+def prepare() -> None:
+    """Mends the standard streams of this process; those that something else stands in for stay as they are."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # it gets the lowest that is free: this one
+    if sys.stdout is sys.__stdout__:
+        sys.stdout = _text(_Output(1, "w", closefd=False), sys.stdout)
+    if sys.stderr is sys.__stderr__:
+        sys.stderr = _text(_Words(2, "w", closefd=False), sys.stderr)
+        sys.stderr.reconfigure(line_buffering=True)
+
+
+def flush() -> None:
+    """Writes what is left of the output. Raises OutputError or BrokenPipeError when it cannot."""
+    sys.stdout.flush()
+
+
+def give_up_output() -> None:
+    """What is still in the buffer of the output goes nowhere, so that it does not fail again at the end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+def _text(raw: io.FileIO, before: io.TextIOWrapper | None) -> io.TextIOWrapper:
+    encoding = before.encoding if before else "utf-8"
+    errors = before.errors if before else "replace"
+    return io.TextIOWrapper(io.BufferedWriter(raw), encoding, errors, line_buffering=raw.isatty())
