@@ -9,6 +9,7 @@
 
 run_usage='hakmem run [--profile P] [--variant V] [--stats] [--explain] [--heap FILE] [--sample BYTES] [--calls] [--trace FILE] [--events N] -- CMD...'
 usual_sample=512k
+most_sampled=1073741824
 usual_events=65536
 most_events=16777216
 
@@ -40,9 +41,32 @@ check_events() {
 
 # As the library reads bytes: digits, and perhaps one letter.
 check_sample() {
+    case $1 in
+        *[kK]) unit=1024 ;;
+        *[mM]) unit=1048576 ;;
+        *[gG]) unit=1073741824 ;;
+        *) unit=1 ;;
+    esac
     case ${1%[kKmMgG]} in
         '' | *[!0-9]*) refuse "--sample is a number of bytes, as 512k or 1, not '$1'" ;;
+        ????????????*) ;;
+        *) [ "${1%[kKmMgG]}" -gt $((most_sampled / unit)) ] || return 0 ;;
     esac
+    refuse "--sample is at most 1g, not '$1'"
+}
+
+takes_none() {
+    case ${1%[kKmMgG]} in
+        '' | *[!0]*) return 1 ;;
+    esac
+}
+
+# A profile takes samples, also where the environment says that none are taken.
+choose_sample() {
+    [ -n "$heap" ] || return 0
+    ! takes_none "$sample" || refuse "--heap needs samples, and --sample $sample takes none: leave it out, or give another, as 512k"
+    sample=${sample:-${HAKMEM_HEAP_SAMPLE:-$usual_sample}}
+    ! takes_none "$sample" || sample=$usual_sample
 }
 
 # Calls can be timed and kept in one variant only.
@@ -121,6 +145,7 @@ hakmem_run() {
         esac
     done
     choose_variant
+    choose_sample
     [ $# -gt 0 ] || refuse "no command given: $run_usage"
     [ -n "$1" ] || refuse "the command is empty: $run_usage"
     if ! is_program "$1"; then
@@ -142,7 +167,6 @@ hakmem_run() {
     ensure_built "$variant" || exit 1
     [ -z "$profile" ] || export HAKMEM_PROFILE="$profile"
     [ -z "$stats" ] || export HAKMEM_STATS=1
-    [ -z "$heap" ] || sample=${sample:-${HAKMEM_HEAP_SAMPLE:-$usual_sample}}
     [ -z "$sample" ] || export HAKMEM_HEAP_SAMPLE="$sample"
     [ -z "$calls" ] || export HAKMEM_LATENCY=1
     [ -z "$trace" ] || export HAKMEM_TRACE="${events:-$usual_events}"

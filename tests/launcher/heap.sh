@@ -22,6 +22,13 @@ try env HAKMEM_HEAP_SAMPLE=2m "$tree/hakmem" run --heap profile -- true
 expect_words out '\[2m\]$' 'an inherited HAKMEM_HEAP_SAMPLE'
 try env HAKMEM_HEAP_SAMPLE=2m "$tree/hakmem" run --heap profile --sample 4K -- true
 expect_words out '\[4K\]$' '--sample and an inherited HAKMEM_HEAP_SAMPLE'
+try env HAKMEM_HEAP_SAMPLE=0 "$tree/hakmem" run --heap profile -- true
+expect_words out '\[512k\]$' '--heap where the environment takes no samples'
+for value in 0 00 0k; do
+    try "$tree/hakmem" run --heap profile --sample "$value" -- true
+    expect_status 2 "--heap --sample $value"
+    expect_words err "sample $value takes none" "--heap --sample $value"
+done
 
 # --sample by itself only sets the option: no Python.
 rm -r "$tree/build/venv"
@@ -35,6 +42,15 @@ for value in '' k many 5x 12kk -1 1.5m; do
     try "$tree/hakmem" run --sample "$value" -- true
     expect_status 2 "--sample '$value'"
     expect_words err "sample is a number of bytes, as 512k or 1, not '$value'" "--sample '$value'"
+done
+for value in 1g 1024m 1048576K 1073741824 0 01; do
+    try "$tree/hakmem" run --sample "$value" -- sh -c 'echo "[$HAKMEM_HEAP_SAMPLE]"'
+    expect_output "[$value]" "--sample $value"
+done
+for value in 2g 1025m 1048577k 1073741825 99999999999999999999; do
+    try "$tree/hakmem" run --sample "$value" -- true
+    expect_status 2 "--sample $value"
+    expect_words err "sample is at most 1g, not '$value'" "--sample $value"
 done
 try "$tree/hakmem" run --heap '' -- true
 expect_status 2 'no name of a file'
