@@ -22,7 +22,7 @@ format:
 
 install: all
 	for variant in $(VARIANTS); do \
-	    DESTDIR=$(DESTDIR) cmake --install build/$$variant --prefix $(PREFIX) || exit 1; \
+	    DESTDIR="$(DESTDIR)" cmake --install build/$$variant --prefix "$(PREFIX)" || exit 1; \
 	done
 
 clean:

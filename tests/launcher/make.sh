@@ -15,11 +15,13 @@ for library in standard/libhakmem fast/libhakmem-fast observe/libhakmem-observe 
     [ -e "$tree/build/$library.so" ] && [ -e "$tree/build/$library.a" ] || complain "make: $library is missing"
 done
 
-try make -C "$tree" install DESTDIR="$work/stage" PREFIX=/opt/hakmem
-expect_status 0 'make install'
-for name in hakmem hakmem-fast hakmem-observe hakmem-hardened; do
-    for file in lib$name.so lib$name.so.0 lib$name.a pkgconfig/$name.pc; do
-        [ -e "$work/stage/opt/hakmem/lib/$file" ] || complain "make install: lib/$file is missing"
+for prefix in /opt/hakmem '/opt/two words'; do
+    try make -C "$tree" install DESTDIR="$work/a stage" PREFIX="$prefix"
+    expect_status 0 'make install'
+    for name in hakmem hakmem-fast hakmem-observe hakmem-hardened; do
+        for file in lib$name.so lib$name.so.0 lib$name.a pkgconfig/$name.pc; do
+            [ -e "$work/a stage$prefix/lib/$file" ] || complain "make install: $prefix/lib/$file is missing"
+        done
     done
 done
 
