@@ -1,6 +1,11 @@
 # hakmem version: what this tree is, and which libraries lie in it.
 
 hakmem_version() {
+    case ${1-} in
+        '') ;;
+        --help | -h) echo 'usage: hakmem version' && return 0 ;;
+        *) refuse "version takes no argument, not '$1': hakmem version" ;;
+    esac
     version=$(sed -n 's/^project(hakmem VERSION \([0-9.]*\).*/\1/p' "$root/CMakeLists.txt")
     commit=$(git -C "$root" rev-parse --short=12 HEAD 2>/dev/null) || commit='unknown commit'
     printf 'hakmem %s (%s)\n' "$version" "$commit"

@@ -10,6 +10,9 @@ try "$tree/hakmem" version
 expect_status 0 version
 expect_words out '^hakmem [0-9]*\.[0-9]*\.[0-9]* (' version
 expect_no_words out 'standard  ' 'version before anything is built'
+try "$tree/hakmem" version standard
+expect_status 2 'version of something'
+expect_words err "version takes no argument, not 'standard'" 'version of something'
 
 try "$tree/hakmem" doctor
 expect_status 0 'doctor before anything is built'
