@@ -8,8 +8,10 @@ that was started is held, not its children.
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import resource
+import shutil
 import signal
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -66,15 +68,30 @@ def _start(ready: int, command: Sequence[str], environment: Mapping[str, str]) -
     """In the child: becomes the program as soon as it is traced."""
     status = NOT_RUNNABLE
     try:
-        for number in (signal.SIGPIPE, signal.SIGINT):  # Python had changed these
-            signal.signal(number, signal.SIG_DFL)
+        for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT):  # Python had changed these
+            if number != signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, signal.SIG_DFL)
         if os.read(ready, 1):
-            os.execvpe(command[0], list(command), dict(environment))
+            _become(command, environment)
     except OSError as error:
         os.write(2, f"hakmem: cannot run '{command[0]}': {error.strerror}\n".encode())
         status = NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_RUNNABLE
     finally:
         os._exit(status)
+
+
+def _become(command: Sequence[str], environment: Mapping[str, str]) -> NoReturn:
+    """As a shell does: a file that is no binary and names no interpreter is one for sh. Raises OSError."""
+    try:
+        os.execvpe(command[0], list(command), dict(environment))
+    except OSError as error:
+        if error.errno != errno.ENOEXEC:
+            raise
+        path = shutil.which(command[0]) or command[0]
+        with open(path, "rb") as file:
+            if b"\0" in file.read(80):
+                raise
+        os.execve("/bin/sh", ["/bin/sh", path, *command[1:]], dict(environment))
 
 
 def _follow(pid: int, at_exit: Callable[[int], None]) -> int:

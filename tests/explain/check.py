@@ -215,12 +215,29 @@ def test_a_held_program_keeps_its_output_status_and_signals() -> None:
     assert (done.returncode, done.stdout) == (42, "words") and "the kernel's Rss" in done.stderr
     done = run("sh", "-c", "kill -USR1 $$")
     assert done.returncode == -signal.SIGUSR1 and "the kernel's Rss" in done.stderr
+    done = run("sh", "-c", "kill -XFSZ $$; echo ignored")
+    assert done.returncode == -signal.SIGXFSZ and not done.stdout, done.stdout
+    done = run("sh", "-c", "kill -INT $$; echo ignored", preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
+    assert (done.returncode, done.stdout) == (0, "ignored\n")
     command = [*EXPLAIN, "--run", LIBRARY, "--", PROGRAMS / "explain_holder", "sleep"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout and process.stdout.readline() == "ready 0\n"
     process.send_signal(signal.SIGINT)
     _, said = process.communicate()
     assert process.returncode == -signal.SIGINT and "the kernel's Rss" in said, said
+
+
+def test_a_script_that_names_no_interpreter_is_held_too() -> None:
+    with directory() as place:
+        script, garbage = place / "script", place / "garbage"
+        script.write_text('echo "$1"; exit 3\n')
+        garbage.write_bytes(b"\x7fELF\0")
+        for one in (script, garbage):
+            one.chmod(0o755)
+        done = run(script, "a word")
+        assert (done.returncode, done.stdout) == (3, "a word\n") and "the kernel's Rss" in done.stderr, done.stderr
+        done = run(garbage)
+        assert done.returncode == 126 and f"cannot run '{garbage}': Exec format error" in done.stderr, done.stderr
 
 
 if __name__ == "__main__":
