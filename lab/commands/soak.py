@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Annotated
@@ -43,6 +44,9 @@ def command(
     if model not in sources.MODELS:
         raise AskedWrongly(f"there is no model '{model}'", f"use one of: {', '.join(sources.MODELS)}")
     allocators, pinned = lineup.chosen(allocator, profile), lineup.cpu_of(cpu)
+    if length > limit / len(allocators) and not epoch_iters:
+        length = limit / len(allocators)
+        print(f"hakmem: epochs of {length:.2g} s, not --epoch {epoch}: one of each is to fit in --duration {duration}", file=sys.stderr)
     driver = lineup.program(programs.MIXED)
     proofs = lineup.proven(sources.mixed(driver, 1, ws, seed), allocators)
     directory = Directory(Path(out) if out else _directory(), [a.name for a in allocators], model)

@@ -207,6 +207,13 @@ def test_epochs_by_time_and_json_on_standard_output(command, tmp_path, capsys):
     assert record["iterations"] > 0 and record["figures"]["glibc"]["epochs"] > 0
 
 
+def test_a_round_fits_in_the_duration(command, tmp_path, capsys):
+    assert command("--duration", "20ms", "--out", tmp_path / "o", "--json", "-") == 0
+    said = capsys.readouterr()
+    assert said.err.startswith("hakmem: epochs of 0.02 s, not --epoch 10s: one of each is to fit in --duration 20ms\n")
+    assert json.loads(said.out)["iterations"] < 20_000_000
+
+
 def test_ctrl_c_keeps_what_was_measured(command, tmp_path, capsys, monkeypatch):
     epochs, real = [], sources.LongRun.next
 
