@@ -9,6 +9,7 @@ from pathlib import Path
 from lab.errors import LabError
 
 Line = tuple[Sequence[float], Sequence[float]]
+ENDINGS = ("svg", "png")
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def draw(chart: Chart, lines: Mapping[str, Line], path: Path) -> list[Path]:
             axes.set_ylim(bottom=0)
         axes.grid(alpha=0.3)
         axes.legend(loc="best", fontsize="small")
-        written = [path.with_name(f"{path.name}.{kind}") for kind in ("svg", "png")]
+        written = [path.with_name(f"{path.name}.{kind}") for kind in ENDINGS]
         try:
             figure.savefig(written[0], metadata={"Date": None})
             figure.savefig(written[1], dpi=110)

@@ -9,8 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from lab import durations, lineup, programs, results, steadiness, tail, tail_table
+from lab import curves, durations, lineup, programs, results, steadiness, tail, tail_table
 from lab.curves import Chart, draw
+from lab.heap import files
 from lab.model import Workload
 from lab.progress import Progress
 from lab.soak import sources
@@ -40,6 +41,9 @@ def command(
     Then the contract's proxy: the tail of the throughput of epochs. Ctrl-C keeps all that was measured.
     """
     results.check(to_json)
+    for place in _places(plot).values():
+        for ending in curves.ENDINGS:
+            files.check("--plot", f"{place}.{ending}")
     length = durations.seconds(epoch, "--epoch")
     allocators, pinned = lineup.chosen(allocator, profile), lineup.cpu_of(cpu)
     call_driver, epoch_driver = lineup.program(programs.TAIL), lineup.program(programs.MIXED)
@@ -89,14 +93,21 @@ def _epochs(proxy: Soak) -> dict[str, Any]:
     return {"epoch_percents": steadiness.PERCENTS, "epochs": figures, "epoch_throughput_ops_s": speeds}
 
 
+def _places(pattern: str) -> dict[str, Path]:
+    """Where the curves of malloc and of free go, without the ending."""
+    places = {}
+    for what in tail.CALLS if pattern else ():
+        name = pattern.replace("%s", what) if "%s" in pattern else f"{pattern}-{what}"
+        places[what] = Path(name).with_suffix("") if name.endswith((".svg", ".png")) else Path(name)
+    return places
+
+
 def _plots(calls: tail.Calls, pattern: str) -> list[str]:
     """Draws the curves of malloc and of free; says where they are."""
     if not pattern or not calls.measured():
         return []
     written = []
-    for what in tail.CALLS:
-        name = pattern.replace("%s", what) if "%s" in pattern else f"{pattern}-{what}"
-        path = Path(name).with_suffix("") if name.endswith((".svg", ".png")) else Path(name)
+    for what, path in _places(pattern).items():
         lines = {one.name: tail.curve(one.merged(what)) for one in calls.measured()}
         lines["clock"] = tail.curve(calls.clock())
         title = f"Latency of {what}, mixed workload, WS={calls.working_set}"

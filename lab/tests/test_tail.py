@@ -220,3 +220,6 @@ def test_a_place_where_nothing_can_be_written(command, tmp_path, capsys):
     assert command("--epochs", "0", "--json", tmp_path / "file/x.json") == 1
     said = capsys.readouterr()
     assert "cannot write" in said.err and "ns" not in said.out, "said before anything is measured, not after"
+    assert command("--epochs", "0", "--plot", tmp_path / "nowhere/%s.svg") == 1
+    said = capsys.readouterr()
+    assert f"cannot write {tmp_path}/nowhere/malloc.svg: there is no such directory" in said.err and "ns" not in said.out
