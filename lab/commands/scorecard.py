@@ -6,6 +6,7 @@ measured (lab/scorecard/conduct.py), and writes the page, the Markdown and the s
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -57,6 +58,8 @@ def command(
     parts = conduct.shares(full, section or [])
     pinned = lineup.cpu_of(cpu)
     directory, kept = _directory(out), Path(store_file) if store_file else store.path_of(changes.KIND)
+    if store_file:
+        store.check(kept)
     allocators, missing = _allocators(subject, peer, build, quiet)
     chosen, skipped = _workloads(workload, group, with_real or (full and not (workload or group)), "speed" in parts)
 
@@ -66,6 +69,7 @@ def command(
     card.speed.skipped = skipped
     for name in SECTIONS:
         card.status[name].reason = "" if name in parts else "not asked for"
+    _make(directory)
     setting = Setting(allocators, chosen, seed, full, pinned)
     if not quiet:
         _announce(card, chosen, seconds, parts)
@@ -81,14 +85,27 @@ def command(
 
 
 def _directory(out: str) -> Path:
-    """Where the page goes; made before an hour is measured, not after."""
+    """Where the page goes. Raises LabError when what is there already does not let us write."""
     path = Path(out) if out else store.RESULTS / f"scorecard-{Machine.read().date[:19].replace(':', '')}"
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        (path / "scorecard.html").touch()
-    except OSError as error:
-        raise LabError(f"cannot write in {path}: {error.strerror}", "choose another directory with --out") from None
+    there = next(each for each in (path, *path.parents) if os.path.lexists(each))
+    if not there.is_dir():
+        raise _refused(path, f"{there} is no directory")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise _refused(path, "permission denied")
     return path
+
+
+def _make(directory: Path) -> None:
+    """Made before an hour is measured, not after; and after all that could be asked wrongly, so that nothing empty stays."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / "scorecard.html").touch()
+    except OSError as error:
+        raise _refused(directory, error.strerror or "") from None
+
+
+def _refused(directory: Path, why: str) -> LabError:
+    return LabError(f"cannot write in {directory}: {why}", "choose another directory with --out")
 
 
 def _allocators(subject: str, names: Sequence[str] | None, build: bool, quiet: bool) -> tuple[list[Allocator], dict[str, str]]:
@@ -163,7 +180,7 @@ def _give(card: Scorecard, directory: Path, kept: Path, to_json: str) -> Documen
         for figure, name in pictures.names(document).items():
             (directory / name).write_text(pictures.standalone(figure), encoding="utf-8")
     except OSError as error:
-        raise LabError(f"cannot write in {directory}: {error.strerror}", "choose another directory with --out") from None
+        raise _refused(directory, error.strerror or "") from None
     try:
         store.append(record, kept)
     except LabError as error:

@@ -609,11 +609,14 @@ def test_system_calls_end_to_end(tmp_path, monkeypatch):
         (["--subject", "glibc"], 1, "nothing to compare with"),
         (["--subject", "/nowhere/lib.so"], 1, "/nowhere/lib.so"),
         (["--out", "/proc/nowhere"], 1, "cannot write"),
+        (["--out", "/dev/null/nowhere"], 1, "/dev/null is no directory"),
+        (["--store", "/dev"], 1, "cannot store the result in /dev"),
     ],
 )
 def test_what_cannot_be_done_is_said_before_anything_is_measured(tmp_path, capsys, words, status, said):
     assert scorecard(tmp_path, *words) == status
     assert said in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) in ([], [tmp_path / "s.jsonl"]), "and no empty page stays"
 
 
 def test_the_cards_of_the_tests_are_not_changed_by_judging():
