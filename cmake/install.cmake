@@ -1,6 +1,7 @@
 # What `make install` and the packages put where: the library with its soname, the archive, the header, the
 # pkg-config file and the CMake package config. Every variant installs beside the others; both description files
-# find their prefix from where they lie, so that an installed tree may be moved.
+# find their prefix from where they lie, so that an installed tree may be moved. What is the same in all variants is
+# the component `common`, for Debian packages: no two of them may own a file.
 
 include(CMakePackageConfigHelpers)
 
@@ -10,24 +11,25 @@ set_target_properties(hakmem_static PROPERTIES EXPORT_NAME ${HAKMEM_EXPORT_NAME}
 
 set(config_directory ${CMAKE_INSTALL_LIBDIR}/cmake/hakmem)
 install(TARGETS hakmem hakmem_static EXPORT hakmem-${HAKMEM_EXPORT_NAME}
-    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT variant
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT variant)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT common
     FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 install(EXPORT hakmem-${HAKMEM_EXPORT_NAME} NAMESPACE hakmem:: DESTINATION ${config_directory}
-    FILE hakmem-targets-${HAKMEM_EXPORT_NAME}.cmake)
+    FILE hakmem-targets-${HAKMEM_EXPORT_NAME}.cmake COMPONENT variant)
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/packaging/hakmem-config.cmake.in
     ${CMAKE_CURRENT_BINARY_DIR}/hakmem-config.cmake INSTALL_DESTINATION ${config_directory})
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/hakmem-config-version.cmake
     COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/hakmem-config.cmake
-    ${CMAKE_CURRENT_BINARY_DIR}/hakmem-config-version.cmake DESTINATION ${config_directory})
+    ${CMAKE_CURRENT_BINARY_DIR}/hakmem-config-version.cmake DESTINATION ${config_directory} COMPONENT common)
 
 file(RELATIVE_PATH HAKMEM_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" HAKMEM_PC_TO_PREFIX ${HAKMEM_PC_TO_PREFIX})
 configure_file(${PROJECT_SOURCE_DIR}/packaging/hakmem.pc.in
     ${CMAKE_CURRENT_BINARY_DIR}/${HAKMEM_LIBRARY_NAME}.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${HAKMEM_LIBRARY_NAME}.pc
-    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT variant)
 
 include(${PROJECT_SOURCE_DIR}/packaging/cpack.cmake)

@@ -1,4 +1,6 @@
-# `cpack --config build/<variant>/CPackConfig.cmake` makes a .tar.gz and, where dpkg is found, a .deb.
+# `cpack --config build/<variant>/CPackConfig.cmake` makes a .tar.gz and, where dpkg is found, a .deb. A .tar.gz is
+# whole; of the Debian packages only that of the standard variant has the headers and the package configuration, so that
+# all of them can be installed at the same time: the others depend on it.
 
 set(CPACK_PACKAGE_NAME ${HAKMEM_LIBRARY_NAME})
 set(CPACK_PACKAGE_VENDOR hakmem)
@@ -11,6 +13,10 @@ if(HAKMEM_DPKG)
     list(APPEND CPACK_GENERATOR DEB)
     set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS OFF)
     set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6")
+    if(NOT HAKMEM_LIBRARY_NAME STREQUAL hakmem)
+        string(APPEND CPACK_DEBIAN_PACKAGE_DEPENDS ", hakmem (= ${PROJECT_VERSION})")
+        set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_SOURCE_DIR}/packaging/cpack-variant.cmake)
+    endif()
     set(CPACK_DEBIAN_PACKAGE_SECTION libs)
 endif()
 if(EXISTS ${PROJECT_SOURCE_DIR}/LICENSE)

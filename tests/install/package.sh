@@ -1,20 +1,54 @@
-# The archive that cpack makes holds the library, its description files and the header.
+# The archive that cpack makes is whole: the library, its description files and the header. The Debian packages of two
+# variants can be installed at the same time: no file is in both.
 
 set -eu
+name=$(sed -n 's/^set(CPACK_PACKAGE_NAME "\(.*\)")$/\1/p' "$TESTED_BUILD_DIR/CPackConfig.cmake")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-cpack --config "$TESTED_BUILD_DIR/CPackConfig.cmake" -G TGZ -B "$work" >"$work/log" 2>&1 || {
+# expect_in LIST FILE..., expect_not_in LIST FILE...
+expect_in() {
+    list=$1
+    shift
+    for file in "$@"; do
+        grep -q "/$file\$" "$list" || { echo "FAILED: the package has no $file; it has:" && cat "$list" && exit 1; }
+    done
+}
+
+expect_not_in() {
+    list=$1
+    shift
+    for file in "$@"; do
+        ! grep -q "/$file\$" "$list" || { echo "FAILED: $file is in the package of every variant" && exit 1; }
+    done
+}
+
+cd "$work"
+for kind in DEB TGZ; do
+    [ "$kind" = TGZ ] || command -v dpkg-deb >/dev/null 2>&1 || continue
+    kinds=${kinds:+$kinds;}$kind
+done
+cpack --config "$TESTED_BUILD_DIR/CPackConfig.cmake" -G "$kinds" -B "$work" >"$work/log" 2>&1 || {
     cat "$work/log"
     exit 1
 }
+own="lib/lib$name.so.0 lib/lib$name.a lib/pkgconfig/$name.pc"
+common='include/hakmem.h include/hakmem/allocator.hpp lib/cmake/hakmem/hakmem-config.cmake'
 tar -tzf "$work"/*.tar.gz >"$work/list"
-for file in lib/libhakmem.so.0 lib/libhakmem.a include/hakmem.h lib/pkgconfig/hakmem.pc \
-    lib/cmake/hakmem/hakmem-config.cmake; do
-    if ! grep -q "/$file\$" "$work/list"; then
-        echo "FAILED: the package has no $file; it has:"
-        cat "$work/list"
-        exit 1
-    fi
-done
+# shellcheck disable=SC2086 # lists of names
+expect_in "$work/list" $own $common
+case $kinds in
+    *DEB*)
+        dpkg-deb --fsys-tarfile "$work"/*.deb | tar -t >"$work/list"
+        # shellcheck disable=SC2086
+        expect_in "$work/list" $own
+        # shellcheck disable=SC2086
+        if [ "$name" = hakmem ]; then expect_in "$work/list" $common; else expect_not_in "$work/list" $common; fi
+        depends=$(dpkg-deb -f "$work"/*.deb Depends)
+        case "$name $depends" in
+            'hakmem libc6' | hakmem-*' libc6, hakmem (= '*')') ;;
+            *) echo "FAILED: $name depends on $depends" && exit 1 ;;
+        esac
+        ;;
+esac
 echo passed
