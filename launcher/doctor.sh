@@ -52,15 +52,28 @@ check_tools() {
     fi
 }
 
+options_set() {
+    env | sed -n 's/^\(HAKMEM_[A-Za-z0-9_]*\)=.*/\1/p'
+}
+
+# Whether a library loads is no question of the options that happen to be set.
+first_words() (
+    for name in $(options_set); do
+        unset "$name"
+    done
+    LD_PRELOAD=$1 HAKMEM_VERBOSE=1 sh -c : 2>&1
+)
+
 check_libraries() {
     built=
+    loads=
     for variant in $library_variants; do
         library=$(library_of "$variant")
         [ -e "$library" ] || continue
         built=yes
-        words=$(LD_PRELOAD=$library HAKMEM_VERBOSE=1 sh -c : 2>&1)
+        words=$(first_words "$library")
         case $words in
-            hakmem*) fine "$variant loads: $(printf '%s\n' "$words" | head -n 1)" ;;
+            hakmem*) loads=${loads:-$library} && fine "$variant loads: $(printf '%s\n' "$words" | head -n 1)" ;;
             *) wrong "$variant does not load from $library: ${words:-it is silent}; rebuild with \`hakmem build $variant\`" ;;
         esac
     done
@@ -103,6 +116,18 @@ check_environment() {
             printf '  note   %s=%s is no option of hakmem: see docs/options.md\n' "$name" "$value"
         fi
     done
+    check_options
+}
+
+# What a library says of the options that are set: a value that it ignores, or for which it refuses to run.
+check_options() {
+    [ -n "$loads" ] && [ -n "$(options_set)" ] || return 0
+    said=$(LD_PRELOAD=$loads sh -c : 2>&1 | sed -n 's/^hakmem: \(\(ignored\|refused\) .*\)/\1/p')
+    case $said in
+        '') ;;
+        refused*) wrong "every program on hakmem ends with status 2: $(printf '%s\n' "$said" | head -n 1); correct or unset it, or HAKMEM_STRICT" ;;
+        *) printf '%s\n' "$said" | sed 's/^/  note   /' ;;
+    esac
 }
 
 hakmem_doctor() {

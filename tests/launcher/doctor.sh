@@ -29,6 +29,15 @@ expect_words out 'ok     standard loads: hakmem: first words' doctor
 expect_no_words out 'no library is built yet' doctor
 expect_words out 'note   HAKMEM_NO_SUCH=1 is no option' doctor
 
+try env HAKMEM_STUB_SAYS='hakmem: ignored (not 0 or 1): HAKMEM_STATS=2' "$tree/hakmem" doctor
+expect_status 0 'doctor where a value is ignored'
+expect_words out 'ok     standard loads: hakmem: first words' 'doctor where a value is ignored'
+expect_words out 'note   ignored (not 0 or 1): HAKMEM_STATS=2' 'doctor where a value is ignored'
+try env HAKMEM_STUB_SAYS='hakmem: refused (not 0 or 1): HAKMEM_STATS=2' "$tree/hakmem" doctor
+expect_status 1 'doctor where a value is refused'
+expect_words out 'ok     standard loads: hakmem: first words' 'doctor where a value is refused'
+expect_words out 'WRONG  every program on hakmem ends with status 2: refused (not 0 or 1): HAKMEM_STATS=2' 'doctor where a value is refused'
+
 "$tree/hakmem" run -- sleep 120 >/dev/null 2>&1 </dev/null &
 sleeper=$!
 tries=0
