@@ -22,7 +22,7 @@ import click
 import typer
 
 from lab import streams
-from lab.errors import LabError
+from lab.errors import LabError, of_the_place
 
 INTERRUPTED = 130
 NO_READER = 141
@@ -101,6 +101,12 @@ def _status(name: str, words: list[str]) -> int:
         return 2
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
+    except OSError as error:
+        told = of_the_place(error)
+        if not told:
+            raise
+        print(told.text(), file=sys.stderr)
+        return told.status
     return status if isinstance(status, int) else 0
 
 

@@ -8,6 +8,10 @@ and is shown with its traceback.
 
 from __future__ import annotations
 
+import errno
+
+OF_THE_PLACE = {errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOSPC, errno.EDQUOT}
+
 
 class LabError(Exception):
     """Cannot go on: `message` says what is wrong, `fix` what to do about it (may be empty)."""
@@ -41,3 +45,11 @@ class CrashError(LabError):
 
 class WitnessError(LabError):
     """The library that was to be measured does not own malloc and free in the measured process."""
+
+
+def of_the_place(error: OSError) -> LabError | None:
+    """The error in words when a place cannot be written, or is full: no defect of the lab. None when it is another."""
+    if error.errno not in OF_THE_PLACE:
+        return None
+    name = error.filename if isinstance(error.filename, str) else "a file"
+    return LabError(f"cannot write {name}: {error.strerror}", "make it writable, and room for it; or clone elsewhere")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable, Mapping
 
-from lab.errors import LabError
+from lab.errors import LabError, of_the_place
 from lab.scorecard import calls, long_run, memory, speed, startup, tail
 from lab.scorecard.card import DONE, FAILED, INTERRUPTED, PARTIAL, SECTIONS, Scorecard, Status
 from lab.scorecard.setting import Setting, Timer
@@ -70,8 +70,10 @@ def _section(card: Scorecard, setting: Setting, name: str, given: float, measure
     except LabError as error:
         status.state, status.reason = FAILED, " - ".join(filter(None, (error.message, error.fix)))
     except Exception as error:  # a defect of one section must not cost the others' results
-        traceback.print_exc()
-        status.state, status.reason = FAILED, f"a defect of the lab: {type(error).__name__}: {error}"
+        told = of_the_place(error) if isinstance(error, OSError) else None
+        if not told:
+            traceback.print_exc()
+        status.state, status.reason = FAILED, told.message if told else f"a defect of the lab: {type(error).__name__}: {error}"
     finally:
         status.seconds = section.spent
     return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import re
@@ -60,6 +61,12 @@ def test_an_unknown_command_names_the_known_ones(capsys: pytest.CaptureFixture[s
         (AskedWrongly("there is no peer 'x'", "use y"), 2, "hakmem: there is no peer 'x'\n  use y\n"),
         (CrashError("mixed was killed", "\nout of memory\n"), 1, "hakmem: mixed was killed; its last words: out of memory\n"),
         (KeyboardInterrupt(), 130, "hakmem: interrupted\n"),
+        (
+            OSError(errno.EROFS, "Read-only file system", "build/lab/lock"),
+            1,
+            "hakmem: cannot write build/lab/lock: Read-only file system\n"
+            "  make it writable, and room for it; or clone elsewhere\n",
+        ),
     ],
 )
 def test_errors_become_words_and_a_status(bench, capsys, error: BaseException, status: int, words: str) -> None:
@@ -68,9 +75,10 @@ def test_errors_become_words_and_a_status(bench, capsys, error: BaseException, s
     assert capsys.readouterr().err == words
 
 
-def test_a_defect_is_not_hidden(bench) -> None:
-    bench(raising(ZeroDivisionError("defect")))
-    with pytest.raises(ZeroDivisionError):
+@pytest.mark.parametrize("defect", [ZeroDivisionError("defect"), FileNotFoundError(errno.ENOENT, "defect", "a file")])
+def test_a_defect_is_not_hidden(bench, defect: Exception) -> None:
+    bench(raising(defect))
+    with pytest.raises(type(defect)):
         cli.main(["bench"])
 
 
