@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -178,11 +179,18 @@ def _experiment(
     if not experiment.outcomes:
         print(f"hakmem: {NOTHING_MEASURED}", file=sys.stderr)
         return 130
-    if records:
-        path = record.write(experiment, question)
-        out.say(f"recorded in {os.path.relpath(path)}")
     out.give(record.as_json(experiment))
+    if records:
+        out.say(f"recorded in {os.path.relpath(_recorded(experiment, question))}")
     return 130 if interrupted else 0
+
+
+def _recorded(experiment: Experiment, question: str) -> Path:
+    try:
+        return record.write(experiment, question)
+    except OSError as error:
+        fix = "make it writable, or do without a record: --no-record, and --json FILE for the runs"
+        raise LabError(f"cannot write in {record.DIRECTORY}: {error.strerror or error}", fix) from None
 
 
 def _compare(workload: Workload, sides: Sequence[Allocator], plan: Plan) -> pairs.Comparison:

@@ -69,8 +69,10 @@ def command(
             on_epoch=on_epoch,
         )
     soak.proofs = proofs
+    results.give(table.lines(soak), soak.as_json(), to_json)
     files.finish(soak)
-    results.give([*table.lines(soak), f"written to {files.path}"], soak.as_json(), to_json)
+    if to_json != "-":
+        print(f"written to {files.path}")
     if soak.interrupted:
         raise KeyboardInterrupt
     return 1 if soak.crashed else 0

@@ -49,10 +49,10 @@ class Directory:
             self._writers[name].row(soak.rows[name][-1])
 
     def finish(self, soak: Soak) -> None:
-        """Writes the plots and the JSON."""
+        """Writes the JSON and the plots."""
+        (self.path / "soak.json").write_text(json.dumps(soak.as_json(), indent=1) + "\n", encoding="utf-8")
         if soak.names():
             self._plots(soak)
-        (self.path / "soak.json").write_text(json.dumps(soak.as_json(), indent=1) + "\n", encoding="utf-8")
 
     def _plots(self, soak: Soak) -> None:
         memory = "peak RSS of the step, MB" if MODELS[soak.model].ROW is csvs.Step else "RSS, MB"

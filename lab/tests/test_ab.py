@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -31,6 +32,14 @@ def simulated(monkeypatch, tmp_path):
     monkeypatch.setattr(record.write, "__defaults__", (tmp_path / "experiments",))
     machine.experiments = tmp_path / "experiments"
     return machine
+
+
+def test_a_record_that_cannot_be_written_costs_nothing_but_itself(simulated, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(record.write, "__defaults__", (Path("/dev/null/experiments"),))
+    assert cli.main(["ab", "good", "slow", "-q", "--json", str(tmp_path / "x.json")]) == 1
+    said = capsys.readouterr()
+    assert "slow against good: NO-GO" in said.out and (tmp_path / "x.json").stat().st_size > 0
+    assert "cannot write in" in said.err and "--no-record" in said.err
 
 
 def test_a_slower_side_is_no_go_and_recorded(simulated, capsys):

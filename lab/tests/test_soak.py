@@ -214,6 +214,14 @@ def test_a_round_fits_in_the_duration(command, tmp_path, capsys):
     assert json.loads(said.out)["iterations"] < 20_000_000
 
 
+def test_files_that_cannot_be_written_cost_nothing_but_themselves(command, tmp_path, capsys):
+    (tmp_path / "o/throughput.svg").mkdir(parents=True)
+    assert command("--duration", "20ms", "--epoch", "2ms", "--out", tmp_path / "o") == 1
+    said = capsys.readouterr()
+    assert re.search(r"^glibc +\d+ ", said.out, re.M) and "written to" not in said.out
+    assert "throughput.svg: Is a directory" in said.err and (tmp_path / "o/soak.json").stat().st_size > 0
+
+
 def test_ctrl_c_keeps_what_was_measured(command, tmp_path, capsys, monkeypatch):
     epochs, real = [], sources.LongRun.next
 
