@@ -6,6 +6,7 @@
 # library         both
 #
 # src/hakmem.c includes every room; a src/libc*.c or src/cxx*.c that it does not include is an object of its own.
+# src/libc_dlopen.c is in the shared library only.
 
 set(HAKMEM_SOURCES ${PROJECT_SOURCE_DIR}/src/hakmem.c)
 file(READ ${PROJECT_SOURCE_DIR}/src/hakmem.c shipped)
@@ -14,7 +15,7 @@ file(GLOB surface CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/libc*.c ${PROJECT_
 foreach(source IN LISTS surface)
     get_filename_component(name ${source} NAME)
     string(FIND "${shipped}" "#include \"${name}\"" included)
-    if(included EQUAL -1)
+    if(included EQUAL -1 AND NOT name STREQUAL "libc_dlopen.c")
         list(APPEND HAKMEM_SOURCES ${source})
     endif()
 endforeach()
@@ -45,6 +46,11 @@ set_source_files_properties(${member} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON
 
 add_library(hakmem_static STATIC ${member})
 add_library(hakmem SHARED $<TARGET_OBJECTS:hakmem_object>)
+file(GLOB shared_only CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/libc_dlopen.c)
+if(shared_only AND NOT HAKMEM_SANITIZE MATCHES "address|thread") # whose dlopen is theirs, too
+    target_sources(hakmem PRIVATE ${shared_only})
+    hakmem_library_flags(hakmem)
+endif()
 if(NOT HAKMEM_SANITIZE)
     target_link_options(hakmem PRIVATE -Wl,-z,defs)
 endif()

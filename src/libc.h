@@ -7,6 +7,7 @@
  * P1  every row of exports.def is exported, and nothing else but the names of include/hakmem.h
  * P2  memalign, valloc and pvalloc refuse what glibc refuses, with its errors; api has the same for the others
  * P3  with HAKMEM_FORCE_LIBC_ALLOC the tuning and the reports are libc's
+ * P4  a library that is opened with RTLD_DEEPBIND has the same malloc as all others; who opened it is still seen by libc
  *
  * Called by the program. Never included by another room.
  */
