@@ -61,6 +61,11 @@ extern int backtrace(void **addresses, int most) WEAK;
 /* Of libgcc, for the frame of some code; weak, as there are other unwinders. */
 extern const void *_Unwind_Find_FDE(void *code, void *bases) WEAK;
 
+/* Of libgcc, where the program has it from the start, and of glibc from 2.35 on; its result is 13 words. */
+extern int _Unwind_Backtrace(int (*step)(void *context, void *walk), void *walk) WEAK;
+extern uintptr_t _Unwind_GetIP(void *context) WEAK;
+extern int sample_find_object(void *code, uintptr_t result[32]) __asm__("_dl_find_object") WEAK;
+
 bool sample_configure(size_t rate) {
     sample_state.rate = rate;
     if (rate == 0)
@@ -138,12 +143,47 @@ static bool sample_is_unwinder(uintptr_t caller) {
     return caller >= sample_state.unwinder_from && caller < sample_state.unwinder_to;
 }
 
+/* True for code that was made at run time and whose description has a function for exceptions: that may be all that is true of it.
+ * LuaJIT's has its frames wherever they happen to be, and libgcc, which follows it, aborts the process. */
+static bool sample_is_made_up(uintptr_t address) {
+    uintptr_t bases[3], object[32];
+    void *code = (void *)(address - 1);
+    if (sample_find_object(code, object) == 0)
+        return false;
+    const uint32_t *frame =
+        _Unwind_Find_FDE(code, bases); /* its length, and how far back the common part is */
+    return frame && strchr((const char *)(frame + 1) - frame[1] + 9, 'P') != NULL;
+}
+
+struct sample_walk {
+    void **found;
+    int count, most;
+};
+
+/* Anything but 0 ends the walk, before the caller of this frame is looked for. */
+static int sample_step(void *context, void *data) {
+    struct sample_walk *walk = data;
+    uintptr_t address = _Unwind_GetIP(context);
+    if (address == 0 || walk->count == walk->most)
+        return 1;
+    walk->found[walk->count++] = (void *)address;
+    return sample_is_made_up(address);
+}
+
+static int sample_backtrace(void **found, int most) {
+    if (!_Unwind_Backtrace || !_Unwind_GetIP || !_Unwind_Find_FDE || !sample_find_object)
+        return backtrace(found, most);
+    struct sample_walk walk = {found, 0, most};
+    _Unwind_Backtrace(sample_step, &walk);
+    return walk.count;
+}
+
 /* Returns how many: the innermost are not the library's own. */
 static uint32_t sample_callers(uintptr_t caller, uintptr_t callers[SAMPLE_DEPTH]) {
     void *found[SAMPLE_DEPTH + OWN_CALLERS] = {(void *)caller};
     int kept = errno, first = 0, count = sample_state.unwinds;
     if (count > 0 && !sample_is_unwinder(caller))
-        count = backtrace(found, ARRAY_LENGTH(found));
+        count = sample_backtrace(found, ARRAY_LENGTH(found));
     errno = kept;
     while (first < count && (uintptr_t)found[first] >= sample_state.own_from &&
            (uintptr_t)found[first] < sample_state.own_to)
