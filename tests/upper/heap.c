@@ -385,6 +385,39 @@ static void heap_ends_a_run_that_goes_astray(void **state) {
     end_marking(heap);
 }
 
+static void give_block_of(struct heap *heap, const struct slab *slab) {
+    unsigned number = live_count;
+    do
+        assert_true(number > 0);
+    while (pagemap_record(live[--number].block) != slab);
+    give_block(heap, number);
+}
+
+/* A block from elsewhere goes back alone; the second one of a slab in a row says that the run goes on there. */
+static void heap_marks_where_the_run_goes_on(void **state) {
+    (void)state;
+    struct heap *heap = heap_that_marks(3);
+    struct slab *first = heap->marks.slab, *second = pagemap_record(live[0].block),
+                *third = pagemap_record(live[LIVE / 2].block);
+    assert_true(first != second && second != third && third != first);
+    struct slab *const order[] = {second, first, second, third};
+    for (unsigned i = 0; i < ARRAY_LENGTH(order); i++) {
+        uint32_t left = heap->marks.left;
+        int32_t credit = heap->credit;
+        give_block_of(heap, order[i]);
+        assert_ptr_equal(heap->marks.slab, first);
+        assert_int_equal(heap->marks.left, left - (order[i] == first));
+        assert_true(order[i] == first ? heap->credit == credit : heap->credit < credit);
+    }
+    unsigned left = heap->marks.left, free = first->free;
+    give_block_of(heap, second);
+    give_block_of(heap, second);
+    assert_ptr_equal(heap->marks.slab, second);
+    assert_true(first->free > free && heap->marks.left != left);
+    walk();
+    end_marking(heap);
+}
+
 /* One class marks, until another has a long run and the first has not gone on. */
 static void heap_marks_one_class_at_a_time(void **state) {
     (void)state;
@@ -1388,6 +1421,7 @@ int main(void) {
         cmocka_unit_test_setup(heap_marks_nothing_of_few_or_long_blocks, setup),
         cmocka_unit_test_setup(heap_serves_what_is_marked, setup),
         cmocka_unit_test_setup(heap_ends_a_run_that_goes_astray, setup),
+        cmocka_unit_test_setup(heap_marks_where_the_run_goes_on, setup),
         cmocka_unit_test_setup(heap_marks_one_class_at_a_time, setup),
         cmocka_unit_test_setup(heap_frees_what_is_marked_once, setup),
         cmocka_unit_test_setup(heap_keeps_the_slab_that_is_marked, setup),
