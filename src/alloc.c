@@ -74,11 +74,11 @@ static COLD void *alloc_large_again(size_t size, size_t alignment, bool *zeroed)
     return block ? block : alloc_fail();
 }
 
-static ALWAYS_INLINE void alloc_count_large(const void *block, size_t size) {
+static ALWAYS_INLINE void alloc_count_large(const void *block, size_t size, const void *caller) {
     if (LIKELY(heap_own != NULL))
         heap_own->larges++;
     if (UNLIKELY(heap_watched != NULL))
-        alloc_watch_large(block, size, __builtin_return_address(0));
+        alloc_watch_large(block, size, caller);
     purge_after_take();
 }
 
@@ -91,7 +91,7 @@ static ALWAYS_INLINE void *alloc_large_aligned(size_t size, size_t alignment, bo
     alloc_end(call, CALLS_MALLOC_LARGE, block, size, caller);
     if (UNLIKELY(!block))
         return NULL;
-    alloc_count_large(block, size);
+    alloc_count_large(block, size, caller);
     return block;
 }
 
@@ -104,7 +104,8 @@ NOINLINE void *alloc_large(size_t size, const void *caller) {
     bool zeroed;
     if (alloc_is_forced())
         return next_malloc(size);
-    return alloc_large_aligned(size, SIZECLASS_GRANULE, &zeroed, caller);
+    return alloc_large_aligned(size, SIZECLASS_GRANULE, &zeroed,
+                               has(calls) ? caller : __builtin_return_address(0));
 }
 
 /* ---- free ---- */
@@ -188,26 +189,25 @@ static NOINLINE void alloc_free_large(void *block, const void *caller) {
     janitor_after_free(caller);
 }
 
-static void alloc_free_for(void *block, const void *caller) {
-    uint32_t tag = pagemap_tag(block);
-    unsigned kind = pagemap_kind(tag);
-    if (tag == PAGEMAP_NONE) {
-        if (lifecycle_forced())
-            next_free(block);
-        else
-            misuse_report(pagemap_is_near(block) ? MISUSE_GONE : MISUSE_FOREIGN, block);
-        return;
-    }
-    if (kind < SIZECLASS_COUNT) {
+static NOINLINE void alloc_free_foreign(void *block) {
+    if (lifecycle_forced())
+        next_free(block);
+    else
+        misuse_report(pagemap_is_near(block) ? MISUSE_GONE : MISUSE_FOREIGN, block);
+}
+
+static ALWAYS_INLINE void alloc_free_for(uint32_t tag, void *block, const void *caller) {
+    if (tag == PAGEMAP_NONE)
+        alloc_free_foreign(block);
+    else if (pagemap_kind(tag) < SIZECLASS_COUNT)
         alloc_free_small(tag, block, caller);
-        return;
-    }
-    alloc_free_large(block, caller);
+    else
+        alloc_free_large(block, caller);
 }
 
 NOINLINE void alloc_free_slow(void *block) {
     if (block != NULL)
-        alloc_free_for(block, __builtin_return_address(0));
+        alloc_free_for(pagemap_tag(block), block, __builtin_return_address(0));
 }
 
 /* The magazine is full, or cannot be had: a visitor is at it, or a fork has come between, and the tag is that of the heap before.
@@ -351,23 +351,46 @@ static bool alloc_fits(size_t size, size_t usable) {
     return size <= usable && (size >= usable / 2 || usable <= 2 * SIZECLASS_GRANULE);
 }
 
+/* What realloc takes and gives back is in the name of who called it: it may be libc or the dynamic linker, in whom nothing may be loaded,
+ * nor a thread started. The return address of a call from here would say that it is neither. */
+static void *alloc_malloc_for(size_t size, const void *caller) {
+    bool zeroed;
+    if (size > SIZECLASS_LARGEST)
+        return alloc_is_forced() ? next_malloc(size)
+                                 : alloc_large_aligned(size, SIZECLASS_GRANULE, &zeroed, caller);
+    unsigned class = sizeclass_of(size);
+    struct heap *heap = heap_load();
+    void *block = alloc_hit(heap, class);
+    return LIKELY(block != NULL) ? block : alloc_miss_for(size, class, heap, caller);
+}
+
+static NOINLINE void alloc_free_copied(void *block, const void *caller) {
+    uint32_t tag = pagemap_tag(block);
+    struct heap *heap = heap_load();
+    bool hit =
+        !has(verify_free) && (heap == &heap_none ? alloc_free_watched_hit(tag, block)
+                                                 : alloc_free_hit(heap, tag ^ heap_current.tag, block));
+    if (UNLIKELY(!hit))
+        alloc_free_for(tag, block, caller);
+}
+
 /* For a block of `usable` bytes that has grown, and may again. */
-static void *alloc_grown(size_t usable, size_t size) {
+static void *alloc_grown(size_t usable, size_t size, const void *caller) {
     if (size <= SIZECLASS_LARGEST || !heap_own)
-        return alloc_malloc(size);
+        return alloc_malloc_for(size, caller);
     struct alloc_call call = alloc_begin();
     void *block = large_new_to_grow(size, usable);
     if (!block)
-        return alloc_malloc(size);
-    alloc_end(call, CALLS_MALLOC_LARGE, block, size, __builtin_return_address(0));
-    alloc_count_large(block, size);
+        return alloc_malloc_for(size, caller);
+    alloc_end(call, CALLS_MALLOC_LARGE, block, size, caller);
+    alloc_count_large(block, size, caller);
     return block;
 }
 
 /* One that is to be smaller stays what it is where there is no memory for another: programs count on that. */
-static void *alloc_copy(void *block, size_t usable, size_t size) {
+static NOINLINE void *alloc_copy(void *block, size_t usable, size_t size, const void *caller) {
     int kept = errno; /* P2 */
-    void *copy = size > usable ? alloc_grown(usable, size) : alloc_malloc(size);
+    void *copy = size > usable ? alloc_grown(usable, size, caller) : alloc_malloc_for(size, caller);
     if (UNLIKELY(!copy) && size <= usable) {
         errno = kept;
         return block;
@@ -375,10 +398,7 @@ static void *alloc_copy(void *block, size_t usable, size_t size) {
     if (!copy)
         return NULL;
     memcpy(copy, block, usable < size ? usable : size);
-    if (has(calls) && heap_is_watched())
-        alloc_free_for(block, __builtin_return_address(0));
-    else
-        alloc_free(block);
+    alloc_free_copied(block, caller);
     return copy;
 }
 
@@ -398,24 +418,25 @@ static NOINLINE void *alloc_resize(struct large *large, void *block, size_t size
     alloc_end(call, CALLS_RESIZE, resized, size, caller);
     sample_settle(live, resized != NULL);
     if (resized)
-        alloc_watch_large(resized, size, __builtin_return_address(0));
+        alloc_watch_large(resized, size, caller);
     return resized;
 }
 
-static void *alloc_realloc_large(struct large *large, void *block, size_t size) {
+/* Apart, so that a block that stays saves no register. */
+static NOINLINE void *alloc_realloc_large(uint32_t tag, void *block, size_t size, const void *caller) {
+    struct large *large = alloc_large_of(tag, block);
     if (!large) {
         misuse_report(MISUSE_INSIDE, block);
         return alloc_fail();
     }
     if (size > SIZECLASS_LARGEST) {
-        const void *caller = has(calls) ? __builtin_return_address(0) : NULL;
         void *resized = alloc_resize(large, block, size, caller);
         if (resized)
             return resized;
     } else if (alloc_fits(size, large->bytes)) {
         return block;
     }
-    return alloc_copy(block, large->bytes, size);
+    return alloc_copy(block, large->bytes, size, caller);
 }
 
 /* True when a small block starts at `block`, and, where frees are verified, it is in use. Says so if not. */
@@ -436,16 +457,16 @@ void *alloc_realloc(void *block, size_t size) {
     uint32_t tag = pagemap_tag(block);
     unsigned kind = pagemap_kind(tag);
     if (size == 0 && tag != PAGEMAP_NONE) {
-        alloc_free(block);
+        alloc_free_copied(block, __builtin_return_address(0));
         return NULL;
     }
     if (tag == PAGEMAP_NONE)
         return alloc_realloc_foreign(block, size);
     if (kind >= SIZECLASS_COUNT)
-        return alloc_realloc_large(alloc_large_of(tag, block), block, size);
+        return alloc_realloc_large(tag, block, size, __builtin_return_address(0));
     size_t usable = sizeclass_table[kind].size;
     bool stays = alloc_fits(size, usable);
     if ((has(verify_free) || !stays) && UNLIKELY(!alloc_is_block(block)))
         return alloc_fail();
-    return stays ? block : alloc_copy(block, usable, size);
+    return stays ? block : alloc_copy(block, usable, size, __builtin_return_address(0));
 }

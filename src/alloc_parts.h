@@ -65,14 +65,11 @@ static ALWAYS_INLINE void *alloc_watched_hit(size_t size, unsigned class) {
     return block;
 }
 
-/* The same for a free. */
-static ALWAYS_INLINE bool alloc_free_watched_hit(uint32_t tag, void *block) {
-    struct heap *heap = heap_load_watched();
-    if (!heap || (has(calls) && calls_wanted()))
+/* A free that is a hit; `mixed` is the block's tag with the heap's mixed in. False: it is none, and nothing has changed. */
+static ALWAYS_INLINE bool alloc_free_hit(struct heap *heap, unsigned mixed, void *block) {
+    if (mixed >= SIZECLASS_COUNT)
         return false;
-    if ((tag ^ heap->tag) >= SIZECLASS_COUNT || sample_may_be_live(block))
-        return false;
-    unsigned class = pagemap_kind(tag);
+    unsigned class = mixed;
     unsigned char *top = heap->top[class];
     if (UNLIKELY(base_step_full(&top)))
         return false;
@@ -80,6 +77,15 @@ static ALWAYS_INLINE bool alloc_free_watched_hit(uint32_t tag, void *block) {
     heap->top[class] = top;
     alloc_count_free(heap, class);
     return true;
+}
+
+/* The same of a watched thread whose block was not noted down. */
+static ALWAYS_INLINE bool alloc_free_watched_hit(uint32_t tag, void *block) {
+    struct heap *heap = heap_load_watched();
+    if (!heap || (has(calls) && calls_wanted()))
+        return false;
+    unsigned mixed = tag ^ heap->tag;
+    return mixed < SIZECLASS_COUNT && !sample_may_be_live(block) && alloc_free_hit(heap, mixed, block);
 }
 
 /* The calls that are no such hits; `caller` is malloc's or free's, or one in this library. */
