@@ -45,11 +45,15 @@ enum slab_verdict remote_free(struct slab *slab, const void *block) {
     return remote_set_bits(slab, slab->class, number / 64, bit) ? SLAB_DOUBLE_FREE : SLAB_OK;
 }
 
+/* Of a summary: the slab is back from a visitor. No word stands behind it: who has set the first bit of a word but not yet marked that
+ * will still touch the record, and so nobody else may have the word collected. */
+#define REMOTE_BACK (1ULL << 63)
+
 void remote_return(struct slab *slab) {
     /* Release, as all here: what was done with its pages comes before anybody has blocks of them; pairs with remote_is_lent. Said
      * before the slab is delivered: the owner looks when it collects, and not again. */
     __atomic_store_n(&slab->lent, SLAB_RETURNED, __ATOMIC_RELEASE);
-    if (__atomic_fetch_or(&slab->remote_summary, 1, __ATOMIC_ACQ_REL) == 0) /* with no bits behind it */
+    if (__atomic_fetch_or(&slab->remote_summary, REMOTE_BACK, __ATOMIC_ACQ_REL) == 0)
         remote_deliver(slab);
     /* Last: from here on the slab may be deleted; pairs with remote_is_on_its_way. */
     __atomic_store_n(&slab->lent, SLAB_HELD, __ATOMIC_RELEASE);
@@ -246,7 +250,7 @@ unsigned remote_collect(struct slab *slab) {
     uint64_t summary = __atomic_exchange_n(&slab->remote_summary, 0, __ATOMIC_ACQ_REL);
     ASSERT(P1, summary != 0);
     unsigned words = bits_count(summary);
-    for (; summary; summary &= summary - 1) {
+    for (summary &= ~REMOTE_BACK; summary; summary &= summary - 1) {
         unsigned word = bits_lowest(summary);
         uint64_t bits = __atomic_exchange_n(slab_remote_word(slab, slab->class, word), 0, __ATOMIC_ACQ_REL);
         uint64_t refused = slab_push_word(slab, word, bits);

@@ -14,7 +14,7 @@
  * the slab fills up, and its senders change nothing but one word. docs/experiments/batched-remote-frees.md
  *
  * P1  a slab with a summary other than 0 is on its way to exactly one inbox, or in it
- * P2  every bit that was set is collected, and only once
+ * P2  every bit that was set is collected, and only once, and not before its word is marked
  * P3  no block is touched, and nobody waits
  * P4  an outbox holds at most OUTBOX_BLOCKS blocks and OUTBOX_BYTES, and one block more
  * P5  for a slab of one unit, sending reads and writes only what the owner leaves alone until it collects

@@ -19,7 +19,8 @@ const uint8_t sizeclass_by_size[SIZECLASS_BY_SIZE] = {GRANULES_1024(0), GRANULES
 
 #define BLOCK_SIZE(c) ((c) < 8 ? ((c) + 1) * 16 : (9 + ((c)&7)) << (((c) >> 3) + 3))
 #define UNITS(c) (BLOCK_SIZE(c) <= 4096 ? 1 : 4)
-#define BLOCKS(c) (UNITS(c) * UNIT_SIZE / BLOCK_SIZE(c))
+#define FITTING(c) (UNITS(c) * UNIT_SIZE / BLOCK_SIZE(c))
+#define BLOCKS(c) (FITTING(c) < SIZECLASS_BLOCKS_MOST ? FITTING(c) : SIZECLASS_BLOCKS_MOST)
 #define WORDS(c) ((BLOCKS(c) + 63) / 64)
 #define SHARE(c) (4 * UNIT_SIZE / BLOCK_SIZE(c)) /* blocks in 256 KiB */
 #define MAGAZINE(c) (uint8_t)(SHARE(c) > SIZECLASS_MAGAZINE ? SIZECLASS_MAGAZINE : SHARE(c))
@@ -36,4 +37,4 @@ const struct sizeclass sizeclass_table[SIZECLASS_COUNT] = {
 
 _Static_assert(BLOCK_SIZE(71) == SIZECLASS_LARGEST, "the last class is the largest");
 _Static_assert(CLASS_OF(2048) == SIZECLASS_COUNT - 1, "the largest request has the last class");
-_Static_assert(WORDS(0) <= 64, "one word sums up the words of a slab");
+_Static_assert(WORDS(0) < 64, "one word sums up the words of a slab, and has a bit more");

@@ -27,6 +27,8 @@ enum {
     SIZECLASS_LARGEST = 32 * 1024, /* bytes: larger requests are runs of units */
     SIZECLASS_BY_SIZE = SIZECLASS_LARGEST / SIZECLASS_GRANULE + 1,
     SIZECLASS_MAGAZINE = 31, /* pointers in a full magazine of small blocks */
+    SIZECLASS_BLOCKS_MOST =
+        63 * 64, /* of a slab: 64 of the smallest are given up for a bit of its summary, see remote_return */
     UNIT_SHIFT = 16,
     UNIT_SIZE = 1 << UNIT_SHIFT /* bytes: the grain of address space, docs/decisions/0002 */
 };

@@ -61,7 +61,8 @@ struct slab *slab_new(unsigned class, unsigned units, struct inbox *owner, uint3
     slab->summary = 0;
     slab->inverse = geometry->inverse;
     slab->units = (uint8_t)units;
-    slab->blocks = (uint16_t)(((size_t)units << UNIT_SHIFT) / geometry->size);
+    slab->blocks = (uint16_t)(units == geometry->units ? geometry->blocks
+                                                       : ((size_t)units << UNIT_SHIFT) / geometry->size);
     slab->words = geometry->words;
     slab->free = 0;
     slab_carve_to(slab, 0);

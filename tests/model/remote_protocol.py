@@ -11,8 +11,7 @@ a few small programs over that protocol, the explorer visits every reachable sta
     R4  a slab is linked into at most one inbox, once, and its link is written only while it is in none
     R5  a slab is adopted by one heap only
     R6  no deadlock: some program can go on until all have ended
-    R7  no delivery is empty: a slab in an inbox has a summary, and each word that it names has bits; but that of a slab
-        that is back from a visitor
+    R7  no delivery is empty: a slab in an inbox has a summary, and each word that it names has bits
     R8  once all blocks of a slab are home it may be deleted: nobody touches its record any more
     R9  an outbox belongs to one thread at a time, and each block in it is sent once
     R10 a slab that was lent to a visitor is back in the lists of a heap at quiescence, unless it was deleted
@@ -80,11 +79,6 @@ def settle(slab):
     return ("settle", slab)
 
 
-def brought(slab):
-    """Books as well: the next delivery of the slab may be empty."""
-    return ("brought", slab)
-
-
 def freeing(slab, word, bit):
     """Books as well: from here on the block must come home."""
     return ("freeing", slab, word, bit)
@@ -109,6 +103,7 @@ class Protocol:
 
     name = "the protocol"
     held, lent, returned = range(3)
+    back = 4  # in a summary, behind the two words: a slab is back from a visitor
 
     def __init__(self, lends=True):
         self.lends = lends  # where no slab is ever lent, nobody need ask: a seventh of the states
@@ -202,8 +197,7 @@ class Protocol:
     def give_back(self, slab):
         """The visitor to whom the slab was lent gives it back."""
         yield store(("lent", slab), self.returned)
-        yield brought(slab)
-        if not (yield fetch_or(("summary", slab), 1)):
+        if not (yield fetch_or(("summary", slab), self.back)):
             yield from self.deliver(slab)
         yield store(("lent", slab), self.held)
 
@@ -581,8 +575,7 @@ class SaidLate(Protocol):
     name = "a slab is delivered before it is said to be back"
 
     def give_back(self, slab):
-        yield brought(slab)
-        if not (yield fetch_or(("summary", slab), 1)):
+        if not (yield fetch_or(("summary", slab), self.back)):
             yield from self.deliver(slab)
         yield store(("lent", slab), self.held)
 
@@ -592,9 +585,13 @@ class HeldAtOnce(Protocol):
 
     def give_back(self, slab):
         yield store(("lent", slab), self.held)
-        yield brought(slab)
-        if not (yield fetch_or(("summary", slab), 1)):
+        if not (yield fetch_or(("summary", slab), self.back)):
             yield from self.deliver(slab)
+
+
+class BackInAWord(Protocol):
+    name = "a slab that is back marks a word"
+    back = 1
 
 
 class ReturnUndelivered(Protocol):
@@ -652,6 +649,7 @@ MUTATIONS = (
     OwnTwice,
     SaidLate,
     HeldAtOnce,
+    BackInAWord,
     ReturnUndelivered,
     DeletedOnItsWay,
     DeletedWhileLent,
@@ -701,7 +699,6 @@ class Scenario:
             cells["next", slab] = NONE
             cells["filed", slab] = LENT if slab in self.lent else owner
             cells["lent", slab] = Protocol.lent if slab in self.lent else Protocol.held
-            cells["brought", slab] = 0
             cells["linked", slab] = 0
             cells["deleted", slab] = 0
             for word in range(self.words):
@@ -810,6 +807,13 @@ SCENARIOS = (
             [("remote_free", 0, 0, 1), ("remote_free", 0, 1, 1)],
             [("drain", 0), ("free", 0, 0, 0, 2), ("drain", 0)],
         ],
+    ),
+    Scenario(
+        "a lent slab is given back while another frees its last block",
+        heaps=1,
+        owners=[0],
+        lent=[0],
+        programs=[[("give_back", 0)], [("remote_free", 0, 0, 1)], [("drain", 0), ("drain", 0)]],
     ),
     Scenario(
         "the owner of a lent slab ends, another heap wants the slab",
@@ -935,7 +939,7 @@ SCENARIOS = (
     ),
 )
 
-BOOKS = ("collect", "adopted", "settle", "freeing", "brought")
+BOOKS = ("collect", "adopted", "settle", "freeing")
 RECORD = ("word", "summary", "owner", "next", "lent")
 LONGEST_CALL = 400
 DONE = ("done",)
@@ -989,9 +993,6 @@ class Explorer:
         if memory[self.place["filed", slab]] != idle:
             raise Broken(f"R5: heap {heap} adopts slab {slab}, which is no longer heap {idle}'s")
 
-    def book_brought(self, memory, slab):
-        memory[self.place["brought", slab]] = 1
-
     def book_freeing(self, memory, slab, word, bit):
         memory[self.place["freed", slab, word]] |= bit
 
@@ -1000,10 +1001,8 @@ class Explorer:
         home = self.place["home", slab, word]
         if owner != heap:
             raise Broken(f"R3: heap {heap} collects from slab {slab} of heap {owner}")
-        empty = self.place["brought", slab]
-        if not bits and not memory[empty]:
+        if not bits:
             raise Broken(f"R7: word {word} of slab {slab} is empty")
-        memory[empty] = int(memory[empty] and bits != 0)
         if memory[home] & bits:
             raise Broken(f"R2: bits {memory[home] & bits:b} of slab {slab}, word {word} are collected twice")
         memory[home] |= bits

@@ -226,7 +226,7 @@ static int setup(void **state) {
     return kernel_reset(state);
 }
 
-enum { SMALLEST_EACH = 4096 }; /* blocks of class 0 in a slab */
+enum { SMALLEST_EACH = SIZECLASS_BLOCKS_MOST }; /* blocks of class 0 in a slab */
 
 /* A heap that has used so many slabs of class 0 up, all of whose blocks others have freed. */
 static struct heap *heap_freed_elsewhere(void **blocks, unsigned slabs) {

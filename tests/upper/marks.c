@@ -198,7 +198,7 @@ static void marks_P2_a_whole_word_is_not_always_back_as_a_whole(void **state) {
 static void marks_P2_counts_are_those_of_the_bits(void **state) {
     (void)state;
     struct marks marks = {0};
-    struct slab *slab = slab_out(0, 4096);
+    struct slab *slab = slab_out(0, SIZECLASS_BLOCKS_MOST);
     assert_true(marks_begin(&marks, slab));
     for (unsigned times = 0; times < 256; times++)
         assert_int_equal(marks_add(&marks, block_of(slab, 9)), MARKS_TAKEN);

@@ -228,6 +228,39 @@ static void remote_P1_a_lent_slab_comes_back_through_the_inbox(void **state) {
     }
 }
 
+/* Who has set the first bit of a word still has to mark it, and touches the record then. A slab that comes back meanwhile is collected
+ * without that word: else it could be empty, and deleted. */
+static void remote_P2_what_is_not_marked_yet_is_not_collected(void **state) {
+    (void)state;
+    static void *blocks[4096];
+    static const unsigned classes[] = {0, 40};
+    for (unsigned i = 0; i < ARRAY_LENGTH(classes); i++) {
+        struct slab *slab = new_full_slab(classes[i], blocks);
+        unsigned last = slab->blocks - 1u, words = sizeclass_table[classes[i]].words;
+        for (unsigned word = 0; word < words; word++) {
+            uint64_t *bits = slab_remote_word(slab, classes[i], word);
+            for (unsigned block = 0; block <= last; block++)
+                if (block / 64 != word)
+                    assert_int_equal(slab_push(slab, blocks[block]), SLAB_OK);
+            unsigned left = word < words - 1 ? 64 : last % 64 + 1;
+            *bits = ~0ULL >> (64 - left);
+            slab->lent = SLAB_LENT;
+            remote_return(slab);
+            assert_int_equal(collect(&inboxes[0]), 1);
+            assert_int_equal(slab->free, slab->blocks - left);
+            assert_int_equal(*bits, ~0ULL >> (64 - left));
+            slab->remote_summary = 1ULL << word; /* now it is */
+            remote_deliver(slab);
+            assert_int_equal(collect(&inboxes[0]), 1);
+            assert_true(slab_is_empty(slab));
+            assert_int_equal(pop_ascending(slab, blocks, 4096, true), slab->blocks);
+        }
+        for (unsigned block = 0; block <= last; block++)
+            assert_int_equal(slab_push(slab, blocks[block]), SLAB_OK);
+        delete_slab(slab);
+    }
+}
+
 static void remote_slab_is_handed_over_again_to_its_new_owner(void **state) {
     (void)state;
     void *blocks[64];
@@ -589,7 +622,7 @@ static void remote_classes_that_come_later_push_nobody_aside(void **state) {
 /* When all parcels are open they go, and what comes then finds places of its own. */
 static void remote_goes_on_after_all_parcels_were_sent(void **state) {
     (void)state;
-    enum { SLABS = 3, WORDS = 64 };
+    enum { SLABS = 3, WORDS = SIZECLASS_BLOCKS_MOST / 64 };
     static void *blocks[SLABS][4096];
     struct slab *slabs[SLABS];
     assert_true(SLABS * WORDS > PARCELS && (SLABS + 1) * WORDS <= OUTBOX_BLOCKS);
@@ -850,6 +883,7 @@ int main(void) {
         cmocka_unit_test_setup(remote_P1_slabs_wait_by_class, setup),
         cmocka_unit_test_setup(remote_classes_are_marked, setup),
         cmocka_unit_test_setup(remote_P1_a_lent_slab_comes_back_through_the_inbox, setup),
+        cmocka_unit_test_setup(remote_P2_what_is_not_marked_yet_is_not_collected, setup),
         cmocka_unit_test_setup(remote_slab_is_handed_over_again_to_its_new_owner, setup),
         cmocka_unit_test_setup(remote_misuse_changes_nothing, setup),
         cmocka_unit_test_setup(remote_P2_P3_each_bit_is_collected_once, setup),
