@@ -59,25 +59,44 @@ static void lifecycle_lock_rooms(bool take) {
 /* Weak: glibc before 2.32 and other libraries do not say whether there is one thread. */
 extern char __libc_single_threaded WEAK;
 
+/* Of glibc: the lock of all streams, which fork takes behind our back. Recursive; in the child it is made anew. */
+extern void _IO_list_lock(void) WEAK;
+extern void _IO_list_unlock(void) WEAK;
+extern void _IO_list_resetlock(void) WEAK;
+
+static void lifecycle_call(void (*function)(void)) {
+    if (function)
+        function();
+}
+
 /* No lock is held by a thread that does not exist; to take them all would have parent and child each copy the pages that
- * they lie in. */
+ * they lie in. That of the streams comes first: who holds it (fflush) may wait for a stream, and who has that (getline) for memory. */
 static void lifecycle_before_fork(void) {
     if (&__libc_single_threaded && __libc_single_threaded)
         return;
+    lifecycle_call(_IO_list_lock);
     lifecycle_lock_rooms(true);
     lock_forking(true);
 }
 
-static void lifecycle_after_fork(void) {
+/* Returns whether locks were held. */
+static bool lifecycle_unlock_rooms(void) {
     if (!lock_is_forking())
-        return;
+        return false;
     lock_forking(false);
     lifecycle_lock_rooms(false);
+    return true;
+}
+
+static void lifecycle_after_fork(void) {
+    if (lifecycle_unlock_rooms())
+        lifecycle_call(_IO_list_unlock);
 }
 
 static void lifecycle_in_child(void) {
     heap_in_child();
-    lifecycle_after_fork();
+    if (lifecycle_unlock_rooms())
+        lifecycle_call(_IO_list_resetlock);
     janitor_in_child(heap_own != NULL);
 }
 
