@@ -7,7 +7,6 @@
 #include <link.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/auxv.h>
 #include <sys/prctl.h>
 
 enum janitor_state { JANITOR_NONE, JANITOR_STARTING, JANITOR_RUNS, JANITOR_REFUSED };
@@ -237,7 +236,7 @@ void janitor_configure(size_t delay_ms, bool thread) {
     janitor.delay_ns = (uint64_t)delay_ms * 1000000;
     janitor.allowed = thread;
     janitor.libc = janitor_text_at(janitor_base_of_libc());
-    janitor.linker = janitor_text_at(getauxval(AT_BASE));
+    janitor.linker = janitor_text_at(os_linker());
     if (janitor.delay_ns > 0 && janitor.allowed)
         janitor_await_growth();
     else

@@ -220,6 +220,9 @@ bool os_own_code(uintptr_t *from, uintptr_t *to);
 /* True when the program was started by a dynamic linker, which may load more. */
 bool os_has_linker(void);
 
+/* Where the dynamic linker lies, 0: there is none. In a program that it was asked to run, too. */
+uintptr_t os_linker(void);
+
 /* The addresses at which signal handlers return to the kernel, each once; more than `most`: too many. */
 unsigned os_handlers_return_to(uintptr_t *addresses, unsigned most);
 

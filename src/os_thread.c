@@ -14,7 +14,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-extern void *__libc_stack_end WEAK; /* as in os_linux.c */
+extern void *__libc_stack_end WEAK;  /* as in os_linux.c */
+extern struct r_debug _r_debug WEAK; /* of the dynamic linker */
 extern const ElfW(Ehdr)
     __ehdr_start WEAK HIDDEN; /* by the linker: the header of the file that this code is in */
 
@@ -89,8 +90,14 @@ uintptr_t os_stack_end(const void *word) {
     return above > here ? above : end > here ? end : 0;
 }
 
+/* To the kernel a linker that was started with a program's name is the program, and needs no linker. */
+uintptr_t os_linker(void) {
+    uintptr_t base = getauxval(AT_BASE);
+    return base == 0 && &_r_debug ? _r_debug.r_ldbase : base;
+}
+
 bool os_has_linker(void) {
-    return getauxval(AT_BASE) != 0;
+    return os_linker() != 0;
 }
 
 #if defined(__x86_64__)

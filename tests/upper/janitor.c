@@ -178,7 +178,7 @@ static void janitor_P2_is_not_started_from_inside_libc(void **state) {
     janitor_configure(1, true);
     fake.waiting = 5 * JANITOR_LEAST;
     janitor_after_free((const void *)(uintptr_t)&pthread_attr_setstacksize);
-    janitor_after_free((const void *)getauxval(AT_BASE));
+    janitor_after_free((const void *)os_linker());
     assert_int_equal(fake.looks, 0);
     assert_int_equal(atomic_load(&janitor.state), JANITOR_NONE);
 }
