@@ -43,6 +43,7 @@ static struct {
     uint32_t count;
     uint32_t purge_from; /* no superslab from here on has dirty units */
     struct superslab *vacant;
+    uint32_t leaving; /* calls that are under way for units that leave */
     size_t dirty_units, mapped_units, free_units, waiting_units;
     size_t used_peak;          /* the most units that were ever in use at once */
     uint32_t look;             /* how many have ended */
@@ -459,6 +460,19 @@ bool superslab_decommit(struct superslab *home, void *start, size_t bytes) {
     return os_advise(start, bytes, superslabs.decommit_lazily ? OS_FREE : OS_DONTNEED);
 }
 
+/* Gives claimed units home. Under the lock, which is not held during the call. Returns whether they went. */
+static bool superslab_send_home(struct superslab *home, uint64_t mask) {
+    unsigned char *start = home->start + (size_t)bits_lowest(mask) * UNIT_SIZE;
+    home->leaving |= mask;
+    superslabs.leaving++;
+    lock_release(&superslabs.lock);
+    bool advised = superslab_decommit(home, start, (size_t)bits_count(mask) * UNIT_SIZE); /* P4: claimed */
+    lock_take(&superslabs.lock);
+    superslabs.leaving--;
+    home->leaving &= ~mask;
+    return advised;
+}
+
 /* Under the lock, which is not held during a call. */
 static size_t superslab_purge_from(uint32_t *from, bool rested, size_t keep, unsigned calls) {
     size_t purged = 0;
@@ -473,16 +487,12 @@ static size_t superslab_purge_from(uint32_t *from, bool rested, size_t keep, uns
             superslab_return(home, mask);
             break;
         }
-        unsigned char *start = home->start + (size_t)bits_lowest(mask) * UNIT_SIZE;
-        size_t bytes = (size_t)bits_count(mask) * UNIT_SIZE;
-        lock_release(&superslabs.lock);
-        bool advised = superslab_decommit(home, start, bytes); /* P4: claimed above */
-        lock_take(&superslabs.lock);
+        bool advised = superslab_send_home(home, mask);
         if (UNLIKELY(home->calm) && advised && !superslabs.decommit_lazily)
             superslab_rouse(home, mask);
         superslab_return_empty(home, mask, !advised || superslabs.decommit_lazily);
         if (advised)
-            purged += bytes;
+            purged += (size_t)bits_count(mask) * UNIT_SIZE;
     }
     return purged;
 }
@@ -647,4 +657,19 @@ void superslab_lock(bool take) {
         lock_take(&superslabs.lock);
     else
         lock_release(&superslabs.lock);
+}
+
+/* What was about to be unmapped may be unmapped: that stays nobody's. */
+void superslab_in_child(void) {
+    for (uint32_t number = 0; superslabs.leaving > 0 && number < superslabs.count; number++) {
+        struct superslab *home = *superslab_at(number);
+        uint64_t mask = home->leaving;
+        home->leaving = 0;
+        if (mask != 0)
+            superslab_return(home, mask);
+    }
+    if (superslabs.leaving > 0 || superslabs.packing) { /* a page that is not written to is not copied */
+        superslabs.leaving = 0;
+        superslabs.packing = NULL;
+    }
 }

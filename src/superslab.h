@@ -32,6 +32,7 @@ struct superslab {
     uint64_t free, dirty, stale; /* a bit a unit */
     uint64_t full;               /* while dirty: all of its pages were touched; else it means nothing */
     uint64_t recent;             /* units that were given back since look `look` at what rests */
+    uint64_t leaving;            /* nobody's, nor free: a thread gives their pages home, without the lock */
     unsigned char *start;        /* NULL: vacant, its address space went home */
     uint32_t number;             /* place in the table; lower is older */
     uint32_t longest;            /* units in its longest free run, at most SUPERSLAB_RUN_LARGEST */
@@ -108,7 +109,9 @@ size_t superslab_free_bytes(void); /* with what waits */
  * or not; SIZE_MAX: never); how to decommit. */
 void superslab_configure(size_t huge_from, bool decommit, bool decommit_lazily);
 
-/* Holds and releases the room's lock around fork. */
+/* Holds and releases the room's lock around fork. In the child, before it is released: what another thread was about to give
+ * home is free again. */
 void superslab_lock(bool take);
+void superslab_in_child(void);
 
 #endif

@@ -33,7 +33,7 @@ static struct {
     struct heap *while_resolving;
     size_t purge_delay;
     bool purge_thread, purge_sleeping;
-    unsigned children, heaps_in_child, watching, finished, said;
+    unsigned children, heaps_in_child, superslabs_in_child, watching, finished, said;
     bool sampled, timed;
     size_t events;
     _Atomic unsigned reachable, threads;
@@ -183,6 +183,10 @@ void slab_lock(bool take) {
 
 void superslab_lock(bool take) {
     fake_room_lock(5, take);
+}
+
+void superslab_in_child(void) {
+    fake.superslabs_in_child++;
 }
 
 void pagemap_lock(bool take) {
@@ -411,6 +415,7 @@ static void lifecycle_P3_fork_holds_all_locks_from_above(void **state) {
     }
     assert_int_equal(fake.children, 1);
     assert_int_equal(fake.heaps_in_child, 1);
+    assert_int_equal(fake.superslabs_in_child, 1);
     pthread_setspecific(lifecycle.key, NULL);
 }
 
@@ -429,6 +434,7 @@ static void lifecycle_P3_fork_of_one_thread_touches_no_lock(void **state) {
     assert_int_equal(fake.locked, 0);
     assert_int_equal(fake.children, 1);
     assert_int_equal(fake.heaps_in_child, 1);
+    assert_int_equal(fake.superslabs_in_child, 1);
     pthread_setspecific(lifecycle.key, NULL);
 }
 

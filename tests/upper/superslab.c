@@ -8,6 +8,8 @@
 
 #include <limits.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { RUNS = 300 };
 
@@ -666,6 +668,43 @@ static void superslab_knows_which_units_are_full(void **state) {
     superslab_give(run.home, run.start, 4);
 }
 
+static unsigned whole_children;
+
+/* While pages of theirs are given home the lock is not held, and a fork may come. */
+static void fork_meanwhile(void *start, size_t bytes) {
+    (void)start;
+    (void)bytes;
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        superslab_lock(true);
+        superslab_in_child();
+        superslab_lock(false);
+        bool whole = superslabs.free_units == superslabs.mapped_units && superslabs.packing == NULL;
+        kernel.before_advise = check_nobody_has;
+        superslab_purge(0, ALWAYS);
+        check_room();
+        _exit(whole && superslabs.dirty_units == 0 ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    whole_children += status == 0;
+}
+
+static void superslab_in_a_child_of_fork_nothing_is_lost(void **state) {
+    (void)state;
+    struct superslab_run run = superslab_take(4), other = superslab_take(3);
+    superslab_give(run.home, run.start, 4);
+    superslab_give(other.home, other.start, 3);
+    kernel.before_advise = fork_meanwhile;
+    superslabs.packing = run.home;
+    assert_int_equal(superslab_purge(0, ALWAYS), 7 * UNIT_SIZE);
+    superslabs.packing = NULL;
+    assert_true(whole_children > 0);
+    assert_int_equal(whole_children, kernel.advise.count);
+    check_room();
+}
+
 int main(void) {
     limit_configure(SIZE_MAX - 1, 0, 0); /* so that what is held is counted */
     const struct CMUnitTest tests[] = {
@@ -694,6 +733,7 @@ int main(void) {
         cmocka_unit_test_setup(superslab_stops_at_the_hard_limit, setup),
         cmocka_unit_test_setup(superslab_unmaps_nothing_when_mappings_are_few, setup),
         cmocka_unit_test_setup(superslab_purges_within_the_budget, setup),
+        cmocka_unit_test_setup(superslab_in_a_child_of_fork_nothing_is_lost, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
