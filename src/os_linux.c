@@ -477,9 +477,10 @@ void os_keep_stderr(void) {
 
 int os_stderr(void) {
     struct stat file;
-    if (os_state.kept_fd == 0 || fstat(os_state.kept_fd, &file) != 0)
-        return STDERR_FILENO;
-    bool same = file.st_dev == os_state.kept_device && file.st_ino == os_state.kept_inode;
+    int kept = errno; /* the program may have closed it */
+    bool same = os_state.kept_fd != 0 && fstat(os_state.kept_fd, &file) == 0 &&
+                file.st_dev == os_state.kept_device && file.st_ino == os_state.kept_inode;
+    errno = kept;
     return same ? os_state.kept_fd : STDERR_FILENO;
 }
 
