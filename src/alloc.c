@@ -315,18 +315,28 @@ void *alloc_calloc(size_t count, size_t size) {
     return alloc_calloc_miss(bytes, class, heap, has(calls) ? __builtin_return_address(0) : NULL);
 }
 
-static NOINLINE void *alloc_aligned_large(size_t alignment, size_t size) {
+/* A small block in the name of who called a function of this library. The return address of a call from here would not say who. */
+static ALWAYS_INLINE void *alloc_class_for(size_t size, unsigned class, const void *caller) {
+    struct heap *heap = heap_load();
+    void *block = alloc_hit(heap, class);
+    return LIKELY(block != NULL) ? block : alloc_miss_for(size, class, heap, caller);
+}
+
+static NOINLINE void *alloc_aligned_large(size_t alignment, size_t size, const void *caller) {
     bool zeroed;
-    return alloc_large_aligned(size, alignment, &zeroed, __builtin_return_address(0));
+    return alloc_large_aligned(size, alignment, &zeroed, caller);
+}
+
+void *alloc_aligned_for(size_t alignment, size_t size, const void *caller) {
+    unsigned class = sizeclass_aligned(size, alignment);
+    if (UNLIKELY((class >= SIZECLASS_COUNT || !heap_own) && alloc_is_forced()))
+        return next_aligned(alignment, size);
+    return LIKELY(class < SIZECLASS_COUNT) ? alloc_class_for(size, class, caller)
+                                           : alloc_aligned_large(alignment, size, caller);
 }
 
 void *alloc_aligned(size_t alignment, size_t size) {
-    unsigned class = sizeclass_aligned(size, alignment);
-    if (LIKELY(class < SIZECLASS_COUNT && heap_own))
-        return alloc_class(size, class);
-    if (alloc_is_forced())
-        return next_aligned(alignment, size);
-    return class < SIZECLASS_COUNT ? alloc_class(size, class) : alloc_aligned_large(alignment, size);
+    return alloc_aligned_for(alignment, size, __builtin_return_address(0));
 }
 
 /* The record of a large block, NULL if `block` is not the start of one. */
@@ -352,16 +362,13 @@ static bool alloc_fits(size_t size, size_t usable) {
 }
 
 /* What realloc takes and gives back is in the name of who called it: it may be libc or the dynamic linker, in whom nothing may be loaded,
- * nor a thread started. The return address of a call from here would say that it is neither. */
+ * nor a thread started. */
 static void *alloc_malloc_for(size_t size, const void *caller) {
     bool zeroed;
     if (size > SIZECLASS_LARGEST)
         return alloc_is_forced() ? next_malloc(size)
                                  : alloc_large_aligned(size, SIZECLASS_GRANULE, &zeroed, caller);
-    unsigned class = sizeclass_of(size);
-    struct heap *heap = heap_load();
-    void *block = alloc_hit(heap, class);
-    return LIKELY(block != NULL) ? block : alloc_miss_for(size, class, heap, caller);
+    return alloc_class_for(size, sizeclass_of(size), caller);
 }
 
 static NOINLINE void alloc_free_copied(void *block, const void *caller) {

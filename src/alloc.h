@@ -92,6 +92,9 @@ void *alloc_realloc(void *block, size_t size);
 /* `alignment` is a power of two; above 64 KiB the block is a mapping of its own. */
 void *alloc_aligned(size_t alignment, size_t size);
 
+/* The same for functions of this library that do not end with the call: `caller` is who called them. */
+void *alloc_aligned_for(size_t alignment, size_t size, const void *caller);
+
 /* Bytes that may be used from `block` on; 0 for NULL and for what is not ours. */
 size_t alloc_usable_size(const void *block);
 

@@ -33,7 +33,7 @@ static inline int api_posix_memalign(void **block, size_t alignment, size_t size
         return EINVAL;
     }
     int before = errno;
-    void *fresh = alloc_aligned(alignment, size);
+    void *fresh = alloc_aligned_for(alignment, size, __builtin_return_address(0));
     if (UNLIKELY(fresh == NULL)) {
         errno = before;
         return ENOMEM;

@@ -80,7 +80,7 @@ static void *cxx_new_aligned(size_t size, size_t alignment) {
     if (UNLIKELY(!is_power_of_two(alignment))) {
         cxx_throw_bad_alloc(size);
     }
-    void *block = alloc_aligned(alignment, size);
+    void *block = alloc_aligned_for(alignment, size, __builtin_return_address(0));
     return LIKELY(block != NULL) ? block : cxx_new_failed(size, alignment);
 }
 
@@ -126,7 +126,9 @@ static ALWAYS_INLINE void *cxx_new_nothrow(const char *name, bool ours, size_t s
 static ALWAYS_INLINE void *cxx_new_aligned_nothrow(const char *name, bool ours, size_t size, size_t alignment,
                                                    const void *nothrow) {
     if (LIKELY(ours)) {
-        void *block = is_power_of_two(alignment) ? alloc_aligned(alignment, size) : NULL;
+        void *block = is_power_of_two(alignment)
+                          ? alloc_aligned_for(alignment, size, __builtin_return_address(0))
+                          : NULL;
         if (LIKELY(block != NULL) || cxx_new_handler() == NULL) {
             return block;
         }

@@ -21,8 +21,8 @@
 
 enum { SMALL = 100, LARGE = 200000, LAST = 3, MOST_THREADS = 16 };
 
-/* operator new(unsigned long), which hakmem brings along. */
-extern void *_Znwm(size_t) __attribute__((weak));
+/* operator new(unsigned long), and with an alignment, which hakmem brings along. */
+extern void *_Znwm(size_t) __attribute__((weak)), *_ZnwmSt11align_val_t(size_t, size_t) __attribute__((weak));
 
 static unsigned rounds;
 static int forever;
@@ -66,8 +66,22 @@ SITE static void *take_aligned(void) {
     return block;
 }
 
+SITE static void *take_posix(size_t size) {
+    void *block = NULL;
+    if (posix_memalign(&block, 128, size) != 0)
+        _exit(1);
+    STAY;
+    return block;
+}
+
 SITE static void *take_new(void) {
     void *block = sure(_Znwm(SMALL));
+    STAY;
+    return block;
+}
+
+SITE static void *take_new_aligned(void) {
+    void *block = sure(_ZnwmSt11align_val_t(SMALL, 64));
     STAY;
     return block;
 }
@@ -94,6 +108,10 @@ static void go_round(void) {
     give(zeroed);
     give(aligned);
     give(new);
+    void *posix = take_posix(SMALL), *posix_large = take_posix(LARGE), *new_aligned = take_new_aligned();
+    give(posix);
+    give(posix_large);
+    give(new_aligned);
 }
 
 static void *thread(void *place) {
