@@ -189,6 +189,11 @@ class Checker(unittest.TestCase):
         mark = "TO" + "DO"
         self.only(f"src/heap.c:5: {mark}", src__heap_dot_c=GOOD["src/heap.c"] + f"/* {mark}: later */\n")
 
+    def test_what_cargo_built(self):
+        mark = "/* " + "TO" + "DO */\n"
+        self.assertEqual(self.breaches(bindings__rust__target__debug__made_dot_c=mark), [])
+        self.only("bindings/rust/c/made.c:1: ", bindings__rust__c__made_dot_c=mark)
+
 
 if __name__ == "__main__":
     unittest.main()
