@@ -2,16 +2,13 @@
 # functions of include/hakmem.h: none is missing, and nothing else is visible. The archive is without the rows EXPORTED_SHARED.
 
 set -eu
+. "$TESTED_SOURCE_DIR/tests/api/names.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export LC_ALL=C
 
-{
-    sed -n 's/^EXPORTED[A-Z_]*(\([A-Za-z0-9_]*\).*/\1/p' "$TESTED_SOURCE_DIR/src/exports.def"
-    sed -n 's/.*[ *]\(hakmem_[a-z_]*\)(.*HAKMEM_NOEXCEPT.*/\1/p' "$TESTED_SOURCE_DIR/include/hakmem.h"
-} | sort > "$work/expected_shared"
-sed -n 's/^EXPORTED_SHARED(\([A-Za-z0-9_]*\).*/\1/p' "$TESTED_SOURCE_DIR/src/exports.def" > "$work/shared_only"
-grep -vxF -f "$work/shared_only" "$work/expected_shared" > "$work/expected_archive"
+exported_by_shared | sort > "$work/expected_shared"
+exported_by_archive | sort > "$work/expected_archive"
 if [ "$(wc -l < "$work/expected_archive")" -lt 60 ]; then
     echo "cannot read the rows of exports.def and hakmem.h:"
     cat "$work/expected_shared"
