@@ -1,7 +1,8 @@
-# hakmem lint: formatting, the house rules, generated documents, and warnings of two compilers in every variant.
-# Runs all parts, says for each whether it passed, and names the failed ones in the last line.
+# hakmem lint: formatting, the house rules, generated documents, warnings of two compilers in every variant, and the Rust
+# crate where there is cargo. Runs all parts, says for each whether it passed, and names the failed ones in the last line.
 
 . "$root/launcher/install.sh"
+. "$root/launcher/rust.sh"
 
 # The files of the tree with one of these endings: those git knows or would add, else all outside build.
 tree_files() {
@@ -70,6 +71,11 @@ lint_warnings() {
     return $status
 }
 
+lint_rust() {
+    (cd "$build_root/rust/bindings/rust" && cargo fmt --check && CARGO_TARGET_DIR="$build_root/rust/target" \
+        cargo clippy --offline --quiet --all-targets -- -D warnings) </dev/null
+}
+
 lint_part() {
     title=$1
     shift
@@ -96,6 +102,13 @@ hakmem_lint() {
     lint_part shell lint_shell
     lint_part gcc-warnings lint_warnings gcc
     lint_part clang-warnings lint_warnings clang-14
+    if reason=$(no_crate "$root" "$build_root/rust"); then
+        say "lint: rust: not checked: $reason"
+    elif ! cargo fmt --version >/dev/null 2>&1 || ! cargo clippy --version >/dev/null 2>&1; then
+        say 'lint: rust: not checked: cargo has no rustfmt or clippy here'
+    else
+        lint_part rust lint_rust
+    fi
     [ -z "$failed_parts" ] || fail "lint failed:$failed_parts"
     say 'lint passed'
 }
