@@ -371,14 +371,17 @@ static void *alloc_malloc_for(size_t size, const void *caller) {
     return alloc_class_for(size, sizeclass_of(size), caller);
 }
 
-static NOINLINE void alloc_free_copied(void *block, const void *caller) {
-    uint32_t tag = pagemap_tag(block);
+static NOINLINE void alloc_free_at_once(uint32_t tag, void *block, const void *caller) {
+    alloc_free_for(tag, block, caller);
+}
+
+static ALWAYS_INLINE void alloc_free_copied(uint32_t tag, void *block, const void *caller) {
     struct heap *heap = heap_load();
     bool hit =
         !has(verify_free) && (heap == &heap_none ? alloc_free_watched_hit(tag, block)
                                                  : alloc_free_hit(heap, tag ^ heap_current.tag, block));
     if (UNLIKELY(!hit))
-        alloc_free_for(tag, block, caller);
+        alloc_free_at_once(tag, block, caller);
 }
 
 /* For a block of `usable` bytes that has grown, and may again. */
@@ -394,18 +397,22 @@ static void *alloc_grown(size_t usable, size_t size, const void *caller) {
     return block;
 }
 
-/* One that is to be smaller stays what it is where there is no memory for another: programs count on that. */
-static NOINLINE void *alloc_copy(void *block, size_t usable, size_t size, const void *caller) {
+/* The block for a copy when it is no hit. */
+static NOINLINE void *alloc_for_copy(size_t usable, size_t size, const void *caller) {
     int kept = errno; /* P2 */
     void *copy = size > usable ? alloc_grown(usable, size, caller) : alloc_malloc_for(size, caller);
-    if (UNLIKELY(!copy) && size <= usable) {
+    if (UNLIKELY(!copy) && size <= usable)
         errno = kept;
-        return block;
-    }
-    if (!copy)
-        return NULL;
+    return copy;
+}
+
+/* One that is to be smaller stays what it is where there is no memory for another: programs count on that. */
+static NOINLINE void *alloc_copy(uint32_t tag, void *block, size_t usable, size_t size, const void *caller) {
+    void *copy = LIKELY(size <= SIZECLASS_LARGEST) ? alloc_hit(heap_load(), sizeclass_of(size)) : NULL;
+    if (UNLIKELY(!copy) && !(copy = alloc_for_copy(usable, size, caller)))
+        return size <= usable ? block : NULL;
     memcpy(copy, block, usable < size ? usable : size);
-    alloc_free_copied(block, caller);
+    alloc_free_copied(tag, block, caller);
     return copy;
 }
 
@@ -443,7 +450,7 @@ static NOINLINE void *alloc_realloc_large(uint32_t tag, void *block, size_t size
     } else if (alloc_fits(size, large->bytes)) {
         return block;
     }
-    return alloc_copy(block, large->bytes, size, caller);
+    return alloc_copy(tag, block, large->bytes, size, caller);
 }
 
 /* True when a small block starts at `block`, and, where frees are verified, it is in use. Says so if not. */
@@ -458,22 +465,28 @@ static bool alloc_is_block(const void *block) {
     return number != SLAB_NO_BLOCK && !freed;
 }
 
+static NOINLINE void *alloc_realloc_small(uint32_t tag, void *block, size_t size, const void *caller) {
+    size_t usable = sizeclass_table[pagemap_kind(tag)].size;
+    if (UNLIKELY(!alloc_is_block(block)))
+        return alloc_fail();
+    return has(verify_free) && alloc_fits(size, usable) ? block
+                                                        : alloc_copy(tag, block, usable, size, caller);
+}
+
 void *alloc_realloc(void *block, size_t size) {
     if (block == NULL)
         return alloc_malloc(size);
     uint32_t tag = pagemap_tag(block);
     unsigned kind = pagemap_kind(tag);
     if (size == 0 && tag != PAGEMAP_NONE) {
-        alloc_free_copied(block, __builtin_return_address(0));
+        alloc_free_at_once(tag, block, __builtin_return_address(0));
         return NULL;
     }
     if (tag == PAGEMAP_NONE)
         return alloc_realloc_foreign(block, size);
     if (kind >= SIZECLASS_COUNT)
         return alloc_realloc_large(tag, block, size, __builtin_return_address(0));
-    size_t usable = sizeclass_table[kind].size;
-    bool stays = alloc_fits(size, usable);
-    if ((has(verify_free) || !stays) && UNLIKELY(!alloc_is_block(block)))
-        return alloc_fail();
-    return stays ? block : alloc_copy(block, usable, size, __builtin_return_address(0));
+    if (!has(verify_free) && LIKELY(alloc_fits(size, sizeclass_table[kind].size)))
+        return block;
+    return alloc_realloc_small(tag, block, size, __builtin_return_address(0));
 }
