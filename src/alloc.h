@@ -44,6 +44,18 @@ static ALWAYS_INLINE void *alloc_hit(struct heap *heap, unsigned class) {
     return block;
 }
 
+/* The other way. False: the magazine looks full, and nothing has changed. */
+static ALWAYS_INLINE bool alloc_push_hit(struct heap *heap, unsigned class, void *block) {
+    unsigned char *top = heap->top[class];
+    if (UNLIKELY(base_step_full(&top)))
+        return false;
+    *(void **)top = block;
+    heap->top[class] = top;
+    if (has(counters))
+        heap->frees[class]++;
+    return true;
+}
+
 static ALWAYS_INLINE void *alloc_class(size_t size, unsigned class) {
     struct heap *heap = heap_load();
     void *block = alloc_hit(heap, class);
@@ -73,15 +85,8 @@ static ALWAYS_INLINE void alloc_free(void *block) {
         alloc_free_other(block, class, heap);
         return;
     }
-    unsigned char *top = heap->top[class];
-    if (UNLIKELY(base_step_full(&top))) {
+    if (UNLIKELY(!alloc_push_hit(heap, class, block)))
         alloc_free_full(block, class, heap);
-        return;
-    }
-    *(void **)top = block;
-    heap->top[class] = top;
-    if (has(counters))
-        heap->frees[class]++;
 }
 
 void *alloc_calloc(size_t count, size_t size);

@@ -65,18 +65,9 @@ static ALWAYS_INLINE void *alloc_watched_hit(size_t size, unsigned class) {
     return block;
 }
 
-/* A free that is a hit; `mixed` is the block's tag with the heap's mixed in. False: it is none, and nothing has changed. */
+/* A free that is a hit; `mixed` is the block's tag with the heap's mixed in. */
 static ALWAYS_INLINE bool alloc_free_hit(struct heap *heap, unsigned mixed, void *block) {
-    if (mixed >= SIZECLASS_COUNT)
-        return false;
-    unsigned class = mixed;
-    unsigned char *top = heap->top[class];
-    if (UNLIKELY(base_step_full(&top)))
-        return false;
-    *(void **)top = block;
-    heap->top[class] = top;
-    alloc_count_free(heap, class);
-    return true;
+    return mixed < SIZECLASS_COUNT && alloc_push_hit(heap, mixed, block);
 }
 
 /* The same of a watched thread whose block was not noted down. */

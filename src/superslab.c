@@ -36,8 +36,7 @@ struct superslab_group {
 
 static struct {
     struct lock lock;
-    size_t
-        huge_from; /* bytes in use: a heap below is small, and gets small pages, which are all that it touches */
+    size_t huge_from; /* bytes in use: a heap below gets small pages, which are all that it touches */
     bool decommit, decommit_lazily;
     bool keep_small; /* the kernel makes huge pages unasked, and a small heap would touch one for a few KiB */
     uint32_t count;
