@@ -153,13 +153,19 @@ static void marks_P2_P3_become_bits(void **state) {
     assert_int_equal(heard.count, 0);
 }
 
+/* Of class 3; block 70 is free already when the slab is marked. */
+static struct slab *slab_marked(struct marks *marks) {
+    struct slab *slab = slab_out(3, 500);
+    assert_int_equal(slab_push(slab, block_of(slab, 70)), SLAB_OK);
+    assert_true(marks_begin(marks, slab));
+    return slab;
+}
+
 /* Marked twice, free already, or both: said once a word, and free once. */
 static void marks_P2_second_frees_are_said(void **state) {
     (void)state;
     struct marks marks = {0};
-    struct slab *slab = slab_out(3, 500);
-    assert_int_equal(slab_push(slab, block_of(slab, 70)), SLAB_OK);
-    assert_true(marks_begin(&marks, slab));
+    struct slab *slab = slab_marked(&marks);
     assert_int_equal(marks_add(&marks, block_of(slab, 70)), MARKS_TAKEN);
     assert_int_equal(marks_add(&marks, block_of(slab, 71)), MARKS_TAKEN);
     assert_int_equal(marks_collect(&marks), 1);
@@ -183,9 +189,7 @@ static void marks_P2_second_frees_are_said(void **state) {
 static void marks_P2_a_whole_word_is_not_always_back_as_a_whole(void **state) {
     (void)state;
     struct marks marks = {0};
-    struct slab *slab = slab_out(3, 500);
-    assert_int_equal(slab_push(slab, block_of(slab, 70)), SLAB_OK);
-    assert_true(marks_begin(&marks, slab));
+    struct slab *slab = slab_marked(&marks);
     for (unsigned number = 64; number < 128; number++)
         assert_int_equal(marks_add(&marks, block_of(slab, number)), MARKS_TAKEN);
     assert_int_equal(marks_collect(&marks), 63);
