@@ -47,8 +47,8 @@ def command(
 ) -> int:
     """One page that says where hakmem stands against all peers: speed, system calls, memory, long run, tail, start-up.
 
-    Writes scorecard.html (one file, with plots) and scorecard.md with its plots beside it, and adds the result to a plain-text store, so that
-    the next one can say what changed. Ctrl-C writes the page with what was measured until then.
+    Writes scorecard.html (one file, with plots) and scorecard.md with its plots beside it, and adds the result to a
+    plain-text store, so that the next one can say what changed. Ctrl-C writes the page with what was measured until then.
     """
     results.check(to_json)
     seconds = durations.seconds(budget or (FULL_BUDGET if full else BUDGET), "--budget")

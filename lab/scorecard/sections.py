@@ -39,8 +39,8 @@ SPEED_TITLES = ["workload", "best peer", "speed to it", "95 % interval", "standi
 SPEED_CAPTION = (
     "Ratios compare user and system time for one thread, throughput by the wall clock for several; ours and peer's are "
     "medians as the workload prints them, CV is of our runs. The peer is the fastest by the same runs, which makes us look "
-    "slightly worse. Too few: below 6 blocks no interval holds 95 %; 0 blocks is a look: one run of each, two of the fastest. Below 10 blocks "
-    "the interval is the exact one of order statistics, nearly the whole range."
+    "slightly worse. Too few: below 6 blocks no interval holds 95 %; 0 blocks is a look: one run of each, two of the fastest. "
+    "Below 10 blocks the interval is the exact one of order statistics, nearly the whole range."
 )
 
 

@@ -1,11 +1,12 @@
 """Section 1, speed: every workload against the best peer, with an interval.
 
 First a look: one run of every allocator on every workload, in a random order. It gives each row a figure for every
-peer, and peak memory. One run in a noisy moment may hide the fastest peer, and what other programs do makes runs slower but
-not faster: so peers that were not far behind get a second run, and the faster one counts. Then the final: the subject and
-the peer that looked fastest, with those that looked nearly as fast, are compared in interleaved blocks (lab/campaign.py) for as long as the time allows. The best peer is the fastest
-of those, chosen by the same runs, which makes the subject look slightly worse. On the contract's own workload every
-mimalloc is in the final, and it gets more of the time: the milestones are read there.
+peer, and peak memory. One run in a noisy moment may hide the fastest peer, and what other programs do makes runs slower
+but not faster: so peers that were not far behind get a second run, and the faster one counts. Then the final: the subject
+and the peer that looked fastest, with those that looked nearly as fast, are compared in interleaved blocks
+(lab/campaign.py) for as long as the time allows. The best peer is the fastest of those, chosen by the same runs, which
+makes the subject look slightly worse. On the contract's own workload every mimalloc is in the final, and it gets more of
+the time: the milestones are read there.
 
 Many workloads in little time leave few blocks to each. Below ten the bootstrap's interval would be too narrow; the
 exact one by order statistics takes its place (scipy.stats.quantile_test), which is the whole range of 6 to 8 blocks.
@@ -101,6 +102,9 @@ def look(row: SpeedRow, workload: Workload, setting: Setting, rng: random.Random
     """One run of each, and a second one of the peers that may be the fastest; who crashes is noted in the row."""
     samples: dict[str, Sample] = {}
 
+    def speed_on(allocator: Allocator) -> float:
+        return speed_of(samples[allocator.name], workload, row.metric)
+
     def run_all(allocators: list[Allocator]) -> None:
         for allocator in rng.sample(allocators, len(allocators)):
             setting.tell(f"speed, a look: {workload.name} on {allocator.name}")
@@ -110,13 +114,13 @@ def look(row: SpeedRow, workload: Workload, setting: Setting, rng: random.Random
                 row.failures[allocator.name] = error.message
                 samples.pop(allocator.name, None)
                 continue
-            before = samples.get(allocator.name)
-            if before is None or speed_of(sample, workload, row.metric) > speed_of(before, workload, row.metric):
+            if allocator.name not in samples or speed_of(sample, workload, row.metric) > speed_on(allocator):
                 samples[allocator.name] = sample
 
     run_all(setting.allocators)
-    speeds = {each.name: speed_of(samples[each.name], workload, row.metric) for each in setting.peers if each.name in samples}
-    near = [each for each in setting.peers if speeds.get(each.name, 0.0) * NOT_FAR_BEHIND >= max(speeds.values(), default=1.0)]
+    peers = [each for each in setting.peers if each.name in samples]
+    fastest = max(map(speed_on, peers), default=0.0)
+    near = [each for each in peers if speed_on(each) * NOT_FAR_BEHIND >= fastest]
     if len(near) > 1:
         run_all(near)
     return samples
