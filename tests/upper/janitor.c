@@ -1,11 +1,21 @@
 /* Unit tests of janitor: what purge finds is a script; the thread, the clock and the futex are real. */
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stddef.h>
 
 /* Stacks smaller than that are refused, as libc does where a program has much static thread-local storage. */
 static size_t fake_stack_least;
 static unsigned fake_too_many; /* threads: how often that is said */
+static void *(*fake_run)(void *data);
+static _Atomic unsigned fake_running; /* threads that were started and have not returned */
+
+/* Release: what the thread did comes before what whoever waits for its end does. */
+static void *fake_run_to_the_end(void *data) {
+    void *result = fake_run(data);
+    atomic_fetch_sub_explicit(&fake_running, 1, memory_order_release); /* pairs with await_end */
+    return result;
+}
 
 static int fake_thread(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
                        void *data) {
@@ -16,7 +26,11 @@ static int fake_thread(pthread_t *thread, const pthread_attr_t *attributes, void
         return EAGAIN;
     }
     pthread_attr_getstacksize(attributes, &stack);
-    return stack < fake_stack_least ? EINVAL : pthread_create(thread, attributes, run, data);
+    if (stack < fake_stack_least)
+        return EINVAL;
+    fake_run = run;
+    fake_running++;
+    return pthread_create(thread, attributes, fake_run_to_the_end, data);
 }
 
 #define pthread_create fake_thread
@@ -306,10 +320,20 @@ static void await_state(enum janitor_state state) {
     }
 }
 
+/* Until then a thread that has said that it goes may stay: nobody may come, and nothing may be configured. */
+static void await_end(void) {
+    for (int ms = 0; atomic_load_explicit(&fake_running, memory_order_acquire) != 0; ms++) {
+        if (ms > 60000)
+            fail_msg("it does not end");
+        usleep(1000);
+    }
+}
+
 /* The one that runs ends. */
 static void let_go(void) {
     janitor_thread_went();
-    await_state(JANITOR_NONE);
+    await_end();
+    assert_int_equal(atomic_load(&janitor.state), JANITOR_NONE);
     janitor_thread_came();
 }
 
@@ -330,7 +354,7 @@ static void janitor_P4_goes_with_the_last_thread(void **state) {
         usleep(20000);
         assert_int_equal(atomic_load(&janitor.state), JANITOR_RUNS); /* there is another one */
         janitor_thread_went();
-        await_state(JANITOR_NONE);
+        await_end();
         await_sleep();
         fake.waiting = 5 * JANITOR_LEAST;
         janitor_after_free(outside());
