@@ -3,6 +3,7 @@
 
 #include "os_linux.c"
 #include "os_place.c"
+#include "os_text.c"
 #include "os_thread.c"
 
 #include "lock.c"

@@ -2,9 +2,7 @@
 
 #include "os.h"
 
-#include <elf.h>
 #include <errno.h>
-#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -20,14 +18,6 @@ enum { PATIENCE = 10 };         /* looks without a result */
 _Atomic bool janitor_awake;
 _Atomic size_t janitor_taken_most = JANITOR_NEVER;
 
-extern struct r_debug _r_debug WEAK;
-
-/* Where the code of libc or of the dynamic linker lies: who is there may hold one of libc's locks that starting a
- * thread needs. */
-struct text {
-    uintptr_t from, to;
-};
-
 static struct {
     _Atomic uint32_t state;   /* enum janitor_state; whoever takes it from NONE to STARTING starts it */
     _Atomic uint32_t awake;   /* futex: the thread sleeps while it is 0 */
@@ -37,40 +27,13 @@ static struct {
     _Atomic uint64_t again;   /* ns: there were too many threads, until then none is tried to be started */
     uint64_t delay_ns;        /* this and the next are written once, before there are threads */
     bool allowed;
-    sigset_t mask;            /* of the thread that started it */
-    struct text libc, linker; /* the linker's list is only safe to read while nobody can change it */
+    sigset_t mask;               /* of the thread that started it */
+    struct os_text libc, linker; /* who is there may hold one of libc's locks that starting a thread needs */
 } janitor;
 
-static struct text janitor_text_at(uintptr_t base) {
-    const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)base;
-    struct text text = {base, base};
-    if (base == 0 || header->e_ident[0] != ELFMAG0)
-        return text;
-    const ElfW(Phdr) *segment = (const ElfW(Phdr) *)(base + header->e_phoff);
-    for (unsigned i = 0; i < header->e_phnum; i++)
-        if (segment[i].p_type == PT_LOAD && base + segment[i].p_vaddr + segment[i].p_memsz > text.to)
-            text.to = base + segment[i].p_vaddr + segment[i].p_memsz;
-    return text;
-}
-
-/* libc, by one of its functions whose address no program takes: of all that are loaded, the one that begins nearest below. */
-static uintptr_t janitor_base_of_libc(void) {
-    uintptr_t base = 0, inside = (uintptr_t)&pthread_attr_setstacksize;
-    const struct link_map *map =
-        &_r_debug ? _r_debug.r_map : NULL; /* none in a program without dynamic linker */
-    for (; map; map = map->l_next)
-        if (map->l_addr <= inside && map->l_addr > base)
-            base = map->l_addr;
-    return base;
-}
-
-static bool janitor_is_inside(const void *caller, const struct text *text) {
-    return (uintptr_t)caller >= text->from && (uintptr_t)caller < text->to;
-}
-
 bool janitor_may_start_from(const void *caller) {
-    return janitor.libc.from != 0 && !janitor_is_inside(caller, &janitor.libc) &&
-           !janitor_is_inside(caller, &janitor.linker);
+    return janitor.libc.from != 0 && !os_is_inside(&janitor.libc, caller) &&
+           !os_is_inside(&janitor.linker, caller);
 }
 
 /* From here on who frees something calls again; what was freed before is seen by the look that follows. The futex first:
@@ -235,8 +198,8 @@ COLD void janitor_call_taken(const void *caller) {
 void janitor_configure(size_t delay_ms, bool thread) {
     janitor.delay_ns = (uint64_t)delay_ms * 1000000;
     janitor.allowed = thread;
-    janitor.libc = janitor_text_at(janitor_base_of_libc());
-    janitor.linker = janitor_text_at(os_linker());
+    janitor.libc = os_text_of_libc();
+    janitor.linker = os_text_of_linker();
     if (janitor.delay_ns > 0 && janitor.allowed)
         janitor_await_growth();
     else

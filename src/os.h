@@ -223,6 +223,18 @@ bool os_has_linker(void);
 /* Where the dynamic linker lies, 0: there is none. In a program that it was asked to run, too. */
 uintptr_t os_linker(void);
 
+/* Where a library's code and data lie, `to` being behind them; from 0: it is not known. The linker's list of libraries is only safe to
+ * read while nobody can change it. */
+struct os_text {
+    uintptr_t from, to;
+};
+struct os_text os_text_of_libc(void);
+struct os_text os_text_of_linker(void);
+
+static inline bool os_is_inside(const struct os_text *text, const void *address) {
+    return (uintptr_t)address >= text->from && (uintptr_t)address < text->to;
+}
+
 /* The addresses at which signal handlers return to the kernel, each once; more than `most`: too many. */
 unsigned os_handlers_return_to(uintptr_t *addresses, unsigned most);
 

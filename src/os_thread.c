@@ -14,8 +14,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-extern void *__libc_stack_end WEAK;  /* as in os_linux.c */
-extern struct r_debug _r_debug WEAK; /* of the dynamic linker */
+extern void *__libc_stack_end WEAK; /* as in os_linux.c */
 extern const ElfW(Ehdr)
     __ehdr_start WEAK HIDDEN; /* by the linker: the header of the file that this code is in */
 
@@ -88,12 +87,6 @@ uintptr_t os_stack_end(const void *word) {
     uintptr_t here = (uintptr_t)__builtin_frame_address(0), above = (uintptr_t)word;
     uintptr_t end = &__libc_stack_end ? (uintptr_t)__libc_stack_end : 0;
     return above > here ? above : end > here ? end : 0;
-}
-
-/* To the kernel a linker that was started with a program's name is the program, and needs no linker. */
-uintptr_t os_linker(void) {
-    uintptr_t base = getauxval(AT_BASE);
-    return base == 0 && &_r_debug ? _r_debug.r_ldbase : base;
 }
 
 bool os_has_linker(void) {

@@ -1,0 +1,43 @@
+/* os, whose code an address is: libc's or the dynamic linker's. */
+#include "base.h"
+#include "os.h"
+
+#include <link.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+extern struct r_debug _r_debug WEAK; /* of the dynamic linker */
+
+/* To the kernel a linker that was started with a program's name is the program, and needs no linker. */
+uintptr_t os_linker(void) {
+    uintptr_t base = getauxval(AT_BASE);
+    return base == 0 && &_r_debug ? _r_debug.r_ldbase : base;
+}
+
+static struct os_text os_text_at(uintptr_t base) {
+    const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)base;
+    struct os_text text = {base, base};
+    if (base == 0 || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
+        return text;
+    const ElfW(Phdr) *segment = (const ElfW(Phdr) *)(base + header->e_phoff);
+    for (unsigned i = 0; i < header->e_phnum; i++)
+        if (segment[i].p_type == PT_LOAD && base + segment[i].p_vaddr + segment[i].p_memsz > text.to)
+            text.to = base + segment[i].p_vaddr + segment[i].p_memsz;
+    return text;
+}
+
+/* By one of its functions whose address no program takes: of all that are loaded, the one that begins nearest below. */
+struct os_text os_text_of_libc(void) {
+    uintptr_t base = 0, inside = (uintptr_t)&pthread_attr_setstacksize;
+    const struct link_map *map =
+        &_r_debug ? _r_debug.r_map : NULL; /* none in a program without dynamic linker */
+    for (; map; map = map->l_next)
+        if (map->l_addr <= inside && map->l_addr > base)
+            base = map->l_addr;
+    return os_text_at(base);
+}
+
+struct os_text os_text_of_linker(void) {
+    return os_text_at(os_linker());
+}
