@@ -460,19 +460,24 @@ bool os_wait_trigger(int fd, uint64_t ns) {
     return fired;
 }
 
+/* By itself, as all calls here: a library that stands before libc's fstat may allocate in its own. Where longs have 64 bits libc's
+ * struct is the kernel's. False: it is not open. */
+static bool os_look_at(int fd, struct stat *file) {
+    int error;
+    os_call(&error, SYS_fstat, fd, (long)file, 0, 0, 0, 0);
+    return error == 0;
+}
+
 uint64_t os_file_id(int fd) {
     struct stat file;
-    int kept = errno;
-    bool is_open = fstat(fd, &file) == 0;
-    errno = kept;
-    return is_open ? (uint64_t)file.st_dev << 40 ^ (uint64_t)file.st_ino : 0;
+    return os_look_at(fd, &file) ? (uint64_t)file.st_dev << 40 ^ (uint64_t)file.st_ino : 0;
 }
 
 void os_keep_stderr(void) {
     int error;
     struct stat file;
     long fd = os_call(&error, SYS_fcntl, STDERR_FILENO, F_DUPFD_CLOEXEC, OS_KEPT_LOWEST, 0, 0, 0);
-    if (fd < 0 || os_state.kept_fd > 0 || fstat((int)fd, &file) != 0)
+    if (fd < 0 || os_state.kept_fd > 0 || !os_look_at((int)fd, &file))
         return;
     os_state.kept_device = file.st_dev;
     os_state.kept_inode = file.st_ino;
@@ -480,11 +485,9 @@ void os_keep_stderr(void) {
 }
 
 int os_stderr(void) {
-    struct stat file;
-    int kept = errno; /* the program may have closed it */
-    bool same = os_state.kept_fd != 0 && fstat(os_state.kept_fd, &file) == 0 &&
+    struct stat file; /* the program may have closed it */
+    bool same = os_state.kept_fd != 0 && os_look_at(os_state.kept_fd, &file) &&
                 file.st_dev == os_state.kept_device && file.st_ino == os_state.kept_inode;
-    errno = kept;
     return same ? os_state.kept_fd : STDERR_FILENO;
 }
 
