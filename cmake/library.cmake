@@ -63,6 +63,8 @@ if(NOT HAKMEM_SANITIZE)
 endif()
 target_link_libraries(hakmem PRIVATE ${CMAKE_DL_LIBS})
 target_link_libraries(hakmem_static INTERFACE ${CMAKE_DL_LIBS})
+# A plugin that the archive is part of must stay, too, when it is closed: our thread runs its code.
+target_link_options(hakmem_static INTERFACE -Wl,-z,nodelete)
 set_target_properties(hakmem PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
 foreach(target hakmem hakmem_static)
     set_target_properties(${target} PROPERTIES OUTPUT_NAME ${HAKMEM_LIBRARY_NAME} LINKER_LANGUAGE C)

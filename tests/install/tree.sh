@@ -38,12 +38,16 @@ if command -v pkg-config >/dev/null 2>&1; then
     LD_LIBRARY_PATH=$lib ./by_pkg_config || fail 'a program linked by pkg-config does not get its malloc'
     pkg-config --exact-version="$(sed -n 's/^project(hakmem VERSION \([0-9.]*\).*/\1/p' \
         "$TESTED_SOURCE_DIR/CMakeLists.txt")" "$name" || fail 'the version of the pkg-config file'
+    # shellcheck disable=SC2046
+    "$TESTED_CC" -shared -fPIC $(pkg-config --cflags "$name") "$here/plugin.c" -Wl,-Bstatic \
+        $(pkg-config --static --libs "$name") -Wl,-Bdynamic -o plugin.so || fail 'a plugin with the archive by pkg-config'
+    readelf -d plugin.so | grep -q NODELETE || fail 'a plugin with the archive by pkg-config may be unmapped'
 else
     echo 'pkg-config is not installed: that part was left out'
 fi
 
 mkdir consumer
-cp "$here/program.c" consumer/
+cp "$here/program.c" "$here/plugin.c" "$here/host.c" consumer/
 cp "$here/consumer.cmake" consumer/CMakeLists.txt
 target=${name#hakmem-}
 cmake -S consumer -B consumer/build -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DNAME="$target" \
@@ -51,4 +55,5 @@ cmake -S consumer -B consumer/build -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DNAM
 cmake --build consumer/build >"$work/log" 2>&1 || fail "the consumer does not build: $(cat "$work/log")"
 consumer/build/shared || fail 'a program of the CMake package does not get its malloc'
 consumer/build/archive || fail 'a program of the CMake package with the archive does not get its malloc'
+consumer/build/host consumer/build/libplugin.so || fail 'a plugin with the archive that was closed'
 echo passed
