@@ -124,7 +124,8 @@ long os_call(int *error, long number, long a, long b, long c, long d, long e, lo
 
 /* The mapping that waits for its name loses it when anything of it goes. */
 static void os_forget_first(const void *address, size_t bytes) {
-    uintptr_t first = atomic_load_explicit(&os_state.first, memory_order_relaxed);
+    uintptr_t first =
+        atomic_load_explicit(&os_state.first, memory_order_acquire); /* with its length: pairs with os_name */
     if (first != 0 && first < (uintptr_t)address + bytes && (uintptr_t)address < first + os_state.first_bytes)
         atomic_store_explicit(&os_state.first, 0, memory_order_relaxed);
 }
