@@ -20,7 +20,8 @@ EXPORT void *hakmem_realloc(void *block, size_t size) {
 }
 
 EXPORT void *hakmem_reallocarray(void *block, size_t count, size_t size) {
-    return api_reallocarray(block, count, size);
+    size_t bytes;
+    return api_product(count, size, &bytes) ? alloc_realloc(block, bytes) : NULL;
 }
 
 EXPORT void hakmem_free(void *block) {

@@ -42,13 +42,13 @@ static inline int api_posix_memalign(void **block, size_t alignment, size_t size
     return 0;
 }
 
-static inline void *api_reallocarray(void *block, size_t count, size_t size) {
-    size_t bytes;
-    if (UNLIKELY(__builtin_mul_overflow(count, size, &bytes))) {
+/* False when there is no such size. */
+static inline bool api_product(size_t count, size_t size, size_t *bytes) {
+    if (UNLIKELY(__builtin_mul_overflow(count, size, bytes))) {
         errno = ENOMEM;
-        return NULL;
+        return false;
     }
-    return alloc_realloc(block, bytes);
+    return true;
 }
 
 #endif

@@ -15,6 +15,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* By name, through the dynamic symbol: see P5. */
+extern void *libc_named_realloc(void *block, size_t size) __asm__("realloc");
+extern void libc_named_free(void *block) __asm__("free");
+extern void *libc_named_valloc(size_t size) __asm__("valloc");
+
 /* ISO C */
 
 EXPORT void *malloc(size_t size) {
@@ -34,11 +39,11 @@ EXPORT void *realloc(void *block, size_t size) {
 }
 
 EXPORT void free_sized(void *block, size_t size UNUSED) {
-    alloc_free(block);
+    libc_named_free(block);
 }
 
 EXPORT void free_aligned_sized(void *block, size_t alignment UNUSED, size_t size UNUSED) {
-    alloc_free(block);
+    libc_named_free(block);
 }
 
 /* POSIX and glibc: other ways to allocate */
@@ -52,7 +57,8 @@ EXPORT int posix_memalign(void **block, size_t alignment, size_t size) {
 }
 
 EXPORT void *reallocarray(void *block, size_t count, size_t size) {
-    return api_reallocarray(block, count, size);
+    size_t bytes;
+    return api_product(count, size, &bytes) ? libc_named_realloc(block, bytes) : NULL;
 }
 
 /* An alignment that is not a power of two means the next one that is. */
@@ -78,7 +84,7 @@ EXPORT void *pvalloc(size_t size) {
         errno = ENOMEM;
         return NULL;
     }
-    return alloc_aligned(page, align_up(size, page));
+    return libc_named_valloc(align_up(size, page));
 }
 
 EXPORT size_t malloc_usable_size(void *block) {

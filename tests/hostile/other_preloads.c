@@ -4,15 +4,33 @@
  * The other one (first argument) interposes malloc as well, counts, and calls the next. Before the library it
  * must see the calls and hand them over; after the library it must see none; and with HAKMEM_FORCE_LIBC_ALLOC
  * the library must hand every call on to it. aligned_alloc, which the other does not interpose, gives blocks
- * of the library in every order: the other's free hands them back.
+ * of the library in every order: the other's free hands them back. reallocarray, which it does not interpose
+ * either, is a call of its realloc, so that one with a heap of its own gets its own blocks back (libc P5).
  */
 #define TEST_ANY_MALLOC
 #include "hostile.h"
+
+/* Each is one call that the other library sees, or none. */
+static void use_names_of_ours(const unsigned long *calls, bool seen) {
+    void (*free_sized)(void *, size_t) = (void (*)(void *, size_t))dlsym(RTLD_DEFAULT, "free_sized");
+    unsigned long before = *calls;
+
+    void *block = reallocarray(NULL, 3, 40);
+    CHECK(block != NULL && *calls - before == (seen ? 1 : 0));
+    block = reallocarray(block, 300, 40);
+    CHECK(block != NULL && *calls - before == (seen ? 2 : 0));
+    if (free_sized == NULL)
+        free(block);
+    else
+        free_sized(block, 300 * 40);
+    CHECK(*calls - before == (seen ? 3 : 0));
+}
 
 static void worker(const char *expected) {
     unsigned long *calls = dlsym(RTLD_DEFAULT, "counting_library_calls");
 
     CHECK(calls != NULL);
+    use_names_of_ours(calls, strcmp(expected, "seen") == 0);
     unsigned long before = *calls;
     use_heap();
     if (strcmp(expected, "seen") == 0)
