@@ -7,6 +7,7 @@
 #include "metadata.h"
 #include "os.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
 #include <string.h>
@@ -44,6 +45,9 @@ static struct {
     _Atomic uint32_t stage; /* enum sample_stage */
     bool unwinds; /* this and the next are written once, before the stage says that it is prepared */
     uintptr_t unwinder_from, unwinder_to;
+    const void *(*find_frame)(void *code, void *bases); /* these three of libgcc, or NULL */
+    int (*walk)(int (*step)(void *context, void *walk), void *walk);
+    uintptr_t (*address)(void *context);
     uint64_t rate; /* written once, before there are threads; so are `tables` and the own code */
     struct sample_tables *tables; /* NULL: nothing is sampled */
     uintptr_t own_from, own_to;
@@ -58,13 +62,14 @@ _Atomic uint8_t *sample_filter;
 /* Weak: libcs but glibc have none. Then every caller is unknown. */
 extern int backtrace(void **addresses, int most) WEAK;
 
-/* Of libgcc, for the frame of some code; weak, as there are other unwinders. */
+/* Of libgcc; weak, as there are other unwinders. The first is for the frame of some code. */
 extern const void *_Unwind_Find_FDE(void *code, void *bases) WEAK;
-
-/* Of libgcc, where the program has it from the start, and of glibc from 2.35 on; its result is 13 words. */
 extern int _Unwind_Backtrace(int (*step)(void *context, void *walk), void *walk) WEAK;
 extern uintptr_t _Unwind_GetIP(void *context) WEAK;
+
+/* Of glibc from 2.35 on; its result is 13 words, the fourth of which is a link map. */
 extern int sample_find_object(void *code, uintptr_t result[32]) __asm__("_dl_find_object") WEAK;
+enum { OBJECT_MAP = 3 };
 
 bool sample_configure(size_t rate) {
     sample_state.rate = rate;
@@ -106,13 +111,33 @@ static bool sample_is_too_early(void) {
     return program_invocation_short_name[0] == '\0' || !_Unwind_Find_FDE(here, bases);
 }
 
+/* Copies the address of a function, a pointer to which is at `slot`. */
+static bool sample_find_function(void *library, const char *name, void *slot) {
+    void *found = dlsym(library, name);
+    memcpy(slot, &found, sizeof found);
+    return found != NULL;
+}
+
+/* What backtrace itself may have been the first to load no weak reference sees. It stays loaded, as backtrace holds it. */
+static void sample_find_steps(void) {
+    sample_state.find_frame = _Unwind_Find_FDE;
+    sample_state.walk = _Unwind_Backtrace;
+    sample_state.address = _Unwind_GetIP;
+    void *library = os_has_linker() ? dlopen("libgcc_s.so.1", RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    if (library && sample_find_function(library, "_Unwind_Find_FDE", &sample_state.find_frame) &&
+        sample_find_function(library, "_Unwind_GetIP", &sample_state.address))
+        sample_find_function(library, "_Unwind_Backtrace", &sample_state.walk);
+}
+
 /* Loads what it takes to unwind, and tries it. */
 static void sample_load_unwinder(void) {
     int kept = errno;
     void *callers[2];
     sample_state.unwinds = backtrace && backtrace(callers, ARRAY_LENGTH(callers)) > 0;
-    if (sample_state.unwinds)
+    if (sample_state.unwinds) {
         dl_iterate_phdr(sample_find_unwinder, NULL);
+        sample_find_steps();
+    }
     errno = kept;
 }
 
@@ -145,14 +170,29 @@ static bool sample_is_unwinder(uintptr_t caller) {
 
 /* True for code that was made at run time and whose description has a function for exceptions: that may be all that is true of it.
  * LuaJIT's has its frames wherever they happen to be, and libgcc, which follows it, aborts the process. */
-static bool sample_is_made_up(uintptr_t address) {
-    uintptr_t bases[3], object[32];
-    void *code = (void *)(address - 1);
-    if (sample_find_object(code, object) == 0)
-        return false;
+static bool sample_is_made_up(void *code) {
+    uintptr_t bases[3];
     const uint32_t *frame =
-        _Unwind_Find_FDE(code, bases); /* its length, and how far back the common part is */
+        sample_state.find_frame(code, bases); /* its length, and how far back the common part is */
     return frame && strchr((const char *)(frame + 1) - frame[1] + 9, 'P') != NULL;
+}
+
+/* True in a library that cuts stacks in slices, Python's greenlet: it copies those of others away from where they were, and beneath
+ * the slice that runs lies what happens to. libgcc follows it, and reads where there is nothing. */
+static bool sample_cuts_stacks(const struct link_map *library) {
+    static const char name[] = "_greenlet.";
+    const char *slash = strrchr(library->l_name, '/');
+    return strncmp(slash ? slash + 1 : library->l_name, name, sizeof name - 1) == 0;
+}
+
+/* True where the caller of this code must not be looked for. */
+static bool sample_is_last(uintptr_t address) {
+    uintptr_t object[32];
+    void *code = (void *)(address - 1);
+    if (sample_find_object(code, object) != 0)
+        return sample_is_made_up(code);
+    const struct link_map *library = (const struct link_map *)object[OBJECT_MAP];
+    return library && sample_cuts_stacks(library);
 }
 
 struct sample_walk {
@@ -163,18 +203,18 @@ struct sample_walk {
 /* Anything but 0 ends the walk, before the caller of this frame is looked for. */
 static int sample_step(void *context, void *data) {
     struct sample_walk *walk = data;
-    uintptr_t address = _Unwind_GetIP(context);
+    uintptr_t address = sample_state.address(context);
     if (address == 0 || walk->count == walk->most)
         return 1;
     walk->found[walk->count++] = (void *)address;
-    return sample_is_made_up(address);
+    return sample_is_last(address);
 }
 
 static int sample_backtrace(void **found, int most) {
-    if (!_Unwind_Backtrace || !_Unwind_GetIP || !_Unwind_Find_FDE || !sample_find_object)
+    if (!sample_state.walk || !sample_state.address || !sample_state.find_frame || !sample_find_object)
         return backtrace(found, most);
     struct sample_walk walk = {found, 0, most};
-    _Unwind_Backtrace(sample_step, &walk);
+    sample_state.walk(sample_step, &walk);
     return walk.count;
 }
 
