@@ -6,6 +6,7 @@
 
 . "$root/launcher/build.sh"
 . "$root/launcher/explain.sh"
+. "$root/launcher/program.sh"
 
 run_usage='hakmem run [--profile P] [--variant V] [--stats] [--explain] [--heap FILE] [--sample BYTES] [--calls] [--trace FILE] [--events N] -- CMD...'
 usual_sample=512k
@@ -80,20 +81,6 @@ choose_variant() {
     variant=${variant:-standard}
 }
 
-# A path, or a name in PATH; not what only a shell knows.
-is_program() {
-    case $1 in
-        */*) [ -x "$1" ] && [ ! -d "$1" ] ;;
-        *) (
-            IFS=:
-            for directory in $PATH; do
-                [ ! -f "${directory:-.}/$1" ] || [ ! -x "${directory:-.}/$1" ] || exit 0
-            done
-            exit 1
-        ) ;;
-    esac
-}
-
 # Another hakmem in LD_PRELOAD comes first, and the one asked for is never used.
 warn_of_others() {
     for other in $(printf '%s' "${LD_PRELOAD:-}" | tr ':' ' '); do
@@ -148,18 +135,7 @@ hakmem_run() {
     choose_sample
     [ $# -gt 0 ] || refuse "no command given: $run_usage"
     [ -n "$1" ] || refuse "the command is empty: $run_usage"
-    if ! is_program "$1"; then
-        case $1 in
-            */*)
-                if [ -e "$1" ]; then
-                    say "cannot run '$1': it is no file that may be executed; try chmod +x, or name the program that reads it"
-                    exit 126
-                fi
-                ;;
-        esac
-        say "command not found: '$1' is not a program in PATH; check its spelling, or give its path"
-        exit 127
-    fi
+    check_program "$1"
     library=$(library_of "$variant")
     case $library in
         *[\ :]*) fail "the path '$library' has a space or a colon, which LD_PRELOAD cannot carry: move the tree" ;;
@@ -176,5 +152,5 @@ hakmem_run() {
     [ -z "$heap" ] || look_from_outside heap --run "$library" ${explain:+--explain} --output "$heap" -- "$@"
     [ -z "$explain" ] || hakmem_explain --run "$library" -- "$@"
     export LD_PRELOAD="${LD_PRELOAD:+$LD_PRELOAD:}$library"
-    exec "$@"
+    become "$@"
 }

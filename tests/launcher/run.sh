@@ -90,6 +90,56 @@ for word in "$work/script" "$work"; do
     expect_words err "cannot run '$word': it is no file that may be executed; try chmod +x" "run -- $word"
 done
 
+# A name in PATH that may not be executed is there, and so is one that comes later and may be.
+mkdir "$work/first" "$work/second"
+echo 'echo no' >"$work/first/its-name"
+try env PATH="$work/first:$PATH" "$tree/hakmem" run -- its-name
+expect_status 126 'a name in PATH that may not be executed'
+expect_words err "cannot run '$work/first/its-name': it is no file that may be executed" 'a name in PATH that may not be executed'
+printf '#!/bin/sh\necho second\n' >"$work/second/its-name"
+chmod +x "$work/second/its-name"
+try env PATH="$work/first:$work/second:$PATH" "$tree/hakmem" run -- its-name
+expect_output second 'a name in PATH that may be executed, behind one that may not'
+
+try "$tree/hakmem" run -- "$work/nowhere"
+expect_status 127 'a path that is not there'
+expect_words err "there is no file '$work/nowhere'" 'a path that is not there'
+ln -s "$work/nowhere" "$work/link-to-nowhere"
+try "$tree/hakmem" run -- "$work/link-to-nowhere"
+expect_status 127 'a link to nowhere'
+expect_words err "is a link to '$work/nowhere', which is not there" 'a link to nowhere'
+
+# What starts a script or a binary is missing: the words name it, not the script, and nothing is said by the shell.
+# starts_with STATUS WORDS FORMAT: of an executable file with this content, written as printf writes it.
+starts_with() {
+    # shellcheck disable=SC2059 # the content is the format
+    printf "$3" >"$work/started"
+    chmod +x "$work/started"
+    for option in '' --explain; do
+        # shellcheck disable=SC2086 # none, or one
+        try "$tree/hakmem" run $option -- "$work/started"
+        expect_status "$1" "a file of '$3'"
+        expect_words err "^hakmem: cannot run '$work/started': $2" "a file of '$3'"
+        expect_no_words err ' exec: ' "a file of '$3'"
+    done
+}
+starts_with 127 "its first line names the interpreter '/no/such/shell', which is not there; install it" '#!/no/such/shell -e\n'
+starts_with 127 "its first line names the interpreter './shell', which is not there" '#! shell\n'
+starts_with 127 "its first line names the interpreter 'no-such-python', which is not there" '#!/usr/bin/env no-such-python\n'
+starts_with 126 "its first line names the interpreter '/etc/passwd', which is no file that may be executed" '#!/etc/passwd\n'
+starts_with 127 'its first line ends with a carriage return' '#!/bin/sh\r\n'
+starts_with 127 "it needs the loader '/lib/ld-nowhere.so.1', which is not there" '\177ELF\0\0/lib/ld-nowhere.so.1\0'
+for line in '#!/bin/sh' '#!/usr/bin/env sh' '#! /usr/bin/env -S sh -e' '' '#!'; do
+    printf '%s\necho started\n' "$line" >"$work/started"
+    chmod +x "$work/started"
+    try "$tree/hakmem" run -- "$work/started"
+    expect_output started "a script that begins with '$line'"
+done
+printf '\177ELF\0\0' >"$work/started"
+try "$tree/hakmem" run -- "$work/started"
+expect_status 126 'a file that the kernel does not know'
+expect_words err "^hakmem: cannot run '$work/started': the system does not know how to start it" 'a file that the kernel does not know'
+
 # What only a shell knows is no command.
 for word in cd usage; do
     try "$tree/hakmem" run -- "$word"
