@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from lab.errors import LabError
+from lab import files
 
 
 def give(lines: Sequence[str], data: Mapping[str, Any], to_json: str = "") -> None:
@@ -23,26 +22,12 @@ def give(lines: Sequence[str], data: Mapping[str, Any], to_json: str = "") -> No
 
 def check(path: str) -> None:
     """The file of --json before anything is measured, not after. Raises LabError when it cannot be written."""
-    if path in ("", "-"):
-        return
-    try:
-        with open(path, "a", encoding="utf-8"):
-            pass
-    except OSError as error:
-        raise _refused(path, error) from None
-
-
-def _refused(path: str, error: OSError) -> LabError:
-    fix = "give --json a file that can be written, or - for standard output"
-    return LabError(f"cannot write {path}: {error.strerror}", fix)
+    files.check("--json", "" if path == "-" else path)
 
 
 def write(path: str, text: str) -> None:
     """The file of --json. Raises LabError when it cannot be written."""
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise _refused(path, error) from None
+    files.write("--json", path, text.encode())
 
 
 def add(path: str, line: str) -> None:
@@ -54,4 +39,4 @@ def add(path: str, line: str) -> None:
         with open(path, "a", encoding="utf-8") as file:
             file.write(line + "\n")
     except OSError as error:
-        raise _refused(path, error) from None
+        raise files.refused("--json", path, error.strerror or "") from None

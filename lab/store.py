@@ -18,6 +18,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from lab import files
 from lab.errors import LabError
 from lab.model import Machine
 
@@ -83,21 +84,16 @@ def append(record: Record, path: Path) -> None:
             broken = file.tell() > 0 and _last_byte(file) != b"\n"
             file.write((b"\n" if broken else b"") + line.encode() + b"\n")
     except OSError as error:
-        raise _refused(path, error) from None
+        raise files.refused("--store", str(path), error.strerror or "") from None
 
 
 def check(path: Path) -> None:
     """The file before anything is measured, not after. Raises LabError when it cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with open(path, "ab"):
-            pass
     except OSError as error:
-        raise _refused(path, error) from None
-
-
-def _refused(path: Path, error: OSError) -> LabError:
-    return LabError(f"cannot store the result in {path}: {error.strerror}", "name another file with --store")
+        raise files.refused("--store", str(path), error.strerror or "") from None
+    files.check("--store", str(path))
 
 
 def _last_byte(file: Any) -> bytes:

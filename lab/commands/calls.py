@@ -8,14 +8,13 @@ from typing import Annotated
 
 import typer
 
-from lab import results
+from lab import files, results
 from lab.calls import latency, look, report, trace
 from lab.calls.look import Look
 from lab.commands import explain, heap
 from lab.errors import LabError
 from lab.explain import held
 from lab.explain.problems import process_id
-from lab.heap import files
 
 
 def command(

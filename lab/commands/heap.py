@@ -9,12 +9,12 @@ from typing import Annotated
 
 import typer
 
-from lab import results
+from lab import files, results
 from lab.commands import explain
 from lab.errors import AskedWrongly
 from lab.explain import held
 from lab.explain.problems import process_id
-from lab.heap import files, pprof, profile, report
+from lab.heap import pprof, profile, report
 
 PIPE_WIDTH = 150
 

@@ -9,9 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from lab import curves, durations, lineup, programs, results, steadiness, tail, tail_table
+from lab import curves, durations, files, lineup, programs, results, steadiness, tail, tail_table
 from lab.curves import Chart, draw
-from lab.heap import files
 from lab.model import Workload
 from lab.progress import Progress
 from lab.soak import sources

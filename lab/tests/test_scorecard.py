@@ -610,7 +610,7 @@ def test_system_calls_end_to_end(tmp_path, monkeypatch):
         (["--subject", "/nowhere/lib.so"], 1, "/nowhere/lib.so"),
         (["--out", "/proc/nowhere"], 1, "cannot write"),
         (["--out", "/dev/null/nowhere"], 1, "/dev/null is no directory"),
-        (["--store", "/dev"], 1, "cannot store the result in /dev"),
+        (["--store", "/dev"], 1, "cannot write /dev: it is a directory"),
     ],
 )
 def test_what_cannot_be_done_is_said_before_anything_is_measured(tmp_path, capsys, words, status, said):

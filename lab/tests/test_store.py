@@ -74,7 +74,7 @@ def test_a_store_that_is_not_there_is_empty(tmp_path):
 
 def test_a_store_that_cannot_be_written_says_what_to_do(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(LabError, match="cannot store") as caught:
+    with pytest.raises(LabError, match="cannot write") as caught:
         store.append(record(), tmp_path / "file/r.jsonl")
     assert "--store" in caught.value.fix
 

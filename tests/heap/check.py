@@ -196,6 +196,12 @@ def test_held_once_for_both_reports() -> None:
         assert "takes no heap samples" in done.stderr, "one that cannot speak does not keep the other from it"
 
 
+def test_a_file_that_cannot_be_written_is_refused_before_the_program_runs() -> None:
+    with directory() as place:
+        done = run("--output", "/proc/none", "--", "touch", place / "ran")
+        assert done.returncode == 1 and "cannot write /proc/none" in done.stderr and not (place / "ran").exists(), done.stderr
+
+
 def test_before_anything_was_sampled() -> None:
     with holder("sleep", HAKMEM_HEAP_SAMPLE="1g") as (pid, _), directory() as place:
         command = [*LAB, "heap", str(pid), "--output", str(place / "profile")]
