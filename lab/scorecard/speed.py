@@ -11,7 +11,7 @@ the time: the milestones are read there.
 Many workloads in little time leave few blocks to each. Below ten the bootstrap's interval would be too narrow; the
 exact one by order statistics takes its place (scipy.stats.quantile_test), which is the whole range of 6 to 8 blocks.
 With fewer than 6 no interval has 95 %, and there is no verdict: so every row gets its 6 blocks as long as time is left,
-and those for which none is left are only looked at.
+and those for which none is left are only looked at, or, where the looks alone take longer than the section may, left out.
 """
 
 from __future__ import annotations
@@ -47,8 +47,10 @@ def measure(speed: Speed, setting: Setting, seconds: float, runner: Runner = run
     looks: dict[str, dict[str, Sample]] = {}
     rng = random.Random(setting.seed)
     for workload in setting.workloads:
+        if speed.rows and not timer.left:
+            speed.skipped[workload.name] = "the time was up"
+            continue
         setting.prove(workload)
-    for workload in setting.workloads:
         row = row_of(workload)
         speed.rows.append(row)
         looks[workload.name] = look(row, workload, setting, rng, runner)
@@ -59,15 +61,18 @@ def measure(speed: Speed, setting: Setting, seconds: float, runner: Runner = run
             share = timer.left * weight(row, costs[0]) / sum(map(weight, speed.rows[index:], costs))
             share = min(max(share, (FEWEST_BLOCKS + 1.5) * costs[0]), timer.left)
             final(row, setting.workloads[index], setting, share, runner)
-    return shortage(speed)
+    return shortage(speed, len(setting.workloads))
 
 
-def shortage(speed: Speed) -> str:
-    """One sentence on workloads without a verdict; nothing when all have one."""
+def shortage(speed: Speed, asked: int) -> str:
+    """One sentence on workloads without a verdict; nothing when all that were asked for have one."""
     rows = [row for row in speed.rows if row.best]
     without = sum(not any(entry.blocks for entry in row.against) for row in rows)
     few = sum(row.standing == FEW for row in rows) - without
-    words = [f"{without} of {len(rows)} workloads were only looked at"] if without else []
+    left_out = asked - len(speed.rows)
+    words = [f"{left_out} of {asked} workloads were left out (--workload, --group and --peer choose fewer)"] if left_out else []
+    if without:
+        words.append(f"{without} of {len(rows)} workloads were only looked at")
     if few:
         words.append(f"{few} of {len(rows)} workloads have fewer than {FEWEST_BLOCKS} blocks, too few for a verdict")
     return "the time was short: " + ", ".join(words) if words else ""

@@ -361,9 +361,19 @@ def test_speed_says_so_when_the_subject_is_behind():
 def test_speed_without_time_is_a_look_and_says_so():
     machine = Machine({"hakmem": 0.10, "mimalloc3": 0.11, "mimalloc2": 0.14, "glibc": 0.2})
     speed = Speed()
-    reason = speed_section.measure(speed, setting(machine), 0.1, runner=machine.run)
+    reason = speed_section.measure(speed, setting(machine), 1.6, runner=machine.run)
     assert "2 of 2 workloads were only looked at" in reason
     assert [row.standing for row in speed.rows] == [FEW, FEW] and all(row.value > 0 for row in speed.rows)
+
+
+def test_speed_with_hardly_any_time_leaves_workloads_out_and_says_so():
+    machine = Machine({"hakmem": 0.10, "mimalloc3": 0.11, "mimalloc2": 0.14, "glibc": 0.2})
+    workloads = (MIXED, TREE, *(Workload(f"tree_{number}", "?", ["unused too"], seconds=0.2) for number in range(48)))
+    speed = Speed()
+    reason = speed_section.measure(speed, setting(machine, workloads=workloads), 0.1, runner=machine.run)
+    assert [row.workload for row in speed.rows] == ["mixed_400"] and speed.rows[0].value > 0 and machine.now < 3
+    assert "49 of 50 workloads were left out" in reason and "1 of 1 workloads were only looked at" in reason
+    assert len(speed.skipped) == 49 and speed.skipped["tree"] == "the time was up"
 
 
 def test_speed_with_little_time_says_which_verdicts_are_missing():
