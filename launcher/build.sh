@@ -70,7 +70,7 @@ ensure_built() {
 
 hakmem_build() {
     case ${1-} in
-        --help | -h) printf 'usage: hakmem build [VARIANT...]     VARIANT: %s\n' "$test_variants" && return 0 ;;
+        --help | -h) tell "usage: hakmem build [VARIANT...]     VARIANT: $test_variants" && return 0 ;;
     esac
     # shellcheck disable=SC2086 # lists of words
     [ $# -gt 0 ] || set -- $shipped_variants

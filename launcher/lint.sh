@@ -90,7 +90,7 @@ lint_part() {
 hakmem_lint() {
     case ${1-} in
         '') ;;
-        --help | -h) echo 'usage: hakmem lint' && return 0 ;;
+        --help | -h) tell 'usage: hakmem lint' && return 0 ;;
         *) refuse "lint takes no argument, not '$1': hakmem lint" ;;
     esac
     need_build_root

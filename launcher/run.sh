@@ -116,7 +116,7 @@ hakmem_run() {
             --stats) stats=yes && shift && continue ;;
             --explain) explain=yes && shift && continue ;;
             --calls) calls=yes && shift && continue ;;
-            --help | -h) printf 'usage: %s\n' "$run_usage" && return 0 ;;
+            --help | -h) tell "usage: $run_usage" && return 0 ;;
             --) shift && break ;;
             -*) refuse "unknown option '$1': $run_usage" ;;
             *) break ;;

@@ -1,4 +1,5 @@
-# Words to the person: everything goes to standard error; standard output belongs to the program that is run.
+# Words to the person: they go to standard error, for standard output belongs to the program that is run. What was asked for, as
+# help, goes to standard output, and is an error when it cannot be written.
 
 say() {
     printf 'hakmem: %s\n' "$*" >&2
@@ -14,6 +15,19 @@ fail() {
 refuse() {
     say "$*"
     exit 2
+}
+
+# tell WORDS: on standard output.
+tell() {
+    printf '%s\n' "$*" 2>/dev/null || fail 'cannot write on standard output: make room, or send it to a place that can be written'
+}
+
+# tell_all COMMAND...: what a command of ours has to tell, once it has ended, and its exit status.
+tell_all() {
+    told=$("$@")
+    status=$?
+    [ -z "$told" ] || tell "$told"
+    return $status
 }
 
 library_variants='standard fast observe hardened check'

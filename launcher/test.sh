@@ -146,7 +146,7 @@ print_summary() {
 
 hakmem_test() {
     case ${1-} in
-        --help | -h) printf 'usage: hakmem test [VARIANT...]     VARIANT: %s lab\n' "$test_variants" && return 0 ;;
+        --help | -h) tell "usage: hakmem test [VARIANT...]     VARIANT: $test_variants lab" && return 0 ;;
     esac
     # shellcheck disable=SC2086 # lists of words
     [ $# -gt 0 ] || set -- $test_variants

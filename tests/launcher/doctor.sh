@@ -38,6 +38,21 @@ expect_status 1 'doctor where a value is refused'
 expect_words out 'ok     standard loads: hakmem: first words' 'doctor where a value is refused'
 expect_words out 'WRONG  every program on hakmem ends with status 2: refused (not 0 or 1): HAKMEM_STATS=2' 'doctor where a value is refused'
 
+# What cannot be written is said once, and is an error.
+if [ -c /dev/full ]; then
+    for words in version --version help doctor 'version --help' 'doctor --help' 'build --help' 'run --help' 'test --help' 'lint --help'; do
+        : >"$work/out"
+        # shellcheck disable=SC2086 # the words
+        "$tree/hakmem" $words >/dev/full 2>"$work/err" </dev/null
+        status=$?
+        expect_status 1 "$words on a disk that is full"
+        [ "$(cat "$work/err")" = 'hakmem: cannot write on standard output: make room, or send it to a place that can be written' ] ||
+            complain "$words on a disk that is full: other words"
+    done
+fi
+try sh -c '"$1" version | head -n 1' sh "$tree/hakmem"
+expect_no_words err . 'version with a reader that goes away'
+
 "$tree/hakmem" run -- sleep 120 >/dev/null 2>&1 </dev/null &
 sleeper=$!
 tries=0
