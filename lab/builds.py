@@ -21,6 +21,7 @@ from lab.model import Allocator
 ROOT = Path(__file__).resolve().parents[1]
 VARIANTS = ("standard", "fast", "observe", "hardened", "check")
 BOX = re.compile(r"^BOX\((\w+), \"((?:[^\"\\]|\\.)*)\", (\d), (\d), (\d), (\d), (\d)\)", re.M)
+REFUSED = re.compile(r"^hakmem: refused \((.*)\): ", re.M)
 OPTION = re.compile(r"^OPTION\(\w+, \"(HAKMEM_\w+)\",.*?\"(\w*)\"\)$", re.M | re.S)
 
 
@@ -112,6 +113,16 @@ def allocator(name: str, path: Path, env: Mapping[str, str] | None = None) -> Al
     return Allocator(name, str(path), source_version(), "this tree", "hakmem", dict(env or {}))
 
 
+def check_value(library: Path, variable: str, value: str) -> None:
+    """The library is asked whether it takes the value. Raises AskedWrongly with its own words when it does not."""
+    env = {variable: value, "HAKMEM_STRICT": "1", "LD_PRELOAD": str(library)}
+    done = subprocess.run(["/bin/sh", "-c", ":"], env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    refused = REFUSED.search(done.stderr)
+    if refused:
+        what = f"give two values that {variable} takes; docs/options.md has its kind and its range"
+        raise AskedWrongly(f"--opt: {variable} does not take '{value}': it is {refused.group(1)}", what)
+
+
 def box_sides(name: str, variant: str = "standard") -> tuple[Allocator, Allocator]:
     """The variant with the box shut (A) and open (B)."""
     check_box(name)
@@ -145,6 +156,8 @@ def option_sides(asked: str, variant: str = "standard") -> tuple[Allocator, Allo
     if first == second:
         raise AskedWrongly(f"both sides of --opt {name} are '{first}'", "give two values")
     path = build(variant)
+    for value in (first, second):
+        check_value(path, variable, value)
     short = variable.removeprefix("HAKMEM_")
     return tuple(  # type: ignore[return-value]
         allocator(f"{short}={value}", path, {variable: value, "HAKMEM_STRICT": "1"}) for value in (first, second)

@@ -9,6 +9,7 @@ import pytest
 from lab import builds, cli, pairs, peers, record, workloads
 from lab.commands import ab
 from lab.model import Workload
+from lab.tests.compiled import compiled
 from lab.tests.simulated import MIXED, Machine, allocator
 
 SPIN = "i=0; while [ $i -lt $SPIN ]; do i=$((i+1)); done"
@@ -177,6 +178,33 @@ def test_options_are_settings_of_one_library(monkeypatch):
         one, eight = builds.option_sides(word, "fast")
         assert one.path == eight.path == "/fast.so" and (one.name, eight.name) == ("PREWARM=1", "PREWARM=8")
         assert (one.env["HAKMEM_PREWARM"], eight.env["HAKMEM_PREWARM"]) == ("1", "8")
+
+
+PICKY = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+__attribute__((constructor)) static void look(void) {
+    const char *value = getenv("HAKMEM_PREWARM");
+    if (getenv("HAKMEM_STRICT") && value && strcmp(value, "many") == 0) {
+        fprintf(stderr, "hakmem: refused (not a number): HAKMEM_PREWARM=many\\n");
+        _exit(2);
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("word", ["PREWARM=1,many", "PREWARM=many,1"])
+def test_a_value_that_the_library_refuses_is_named_before_anything_is_measured(monkeypatch, tmp_path, word, capsys):
+    source = tmp_path / "picky.c"
+    source.write_text(PICKY)
+    library = compiled(tmp_path / "picky.so", [source], "-shared", "-fPIC")
+    monkeypatch.setattr(builds, "build", lambda variant: library)
+    assert cli.main(["ab", "--opt", word]) == 2
+    said = capsys.readouterr().err
+    assert "HAKMEM_PREWARM does not take 'many': it is not a number" in said and "docs/options.md" in said
+    assert [side.env["HAKMEM_PREWARM"] for side in builds.option_sides("PREWARM=1,8")] == ["1", "8"]
 
 
 def test_for_real_ten_times_the_work_is_no_go(monkeypatch, tmp_path, capsys):
