@@ -47,13 +47,17 @@ def usage() -> str:
     return f"usage: hakmem COMMAND ...\n\n{rows}\n\n`hakmem COMMAND --help` lists the options of a command."
 
 
-def application(name: str) -> typer.Typer:
-    """The Typer application of one command. Raises KeyError when there is no such command."""
+def application(name: str) -> click.Command:
+    """One command, as Typer makes it. Raises KeyError when there is no such command."""
     sentence = COMMANDS[name]
     function = importlib.import_module(f"lab.commands.{name}").command
     app = typer.Typer(add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False)
     app.command(name, help=function.__doc__ or sentence)(function)
-    return app
+    made = typer.main.get_command(app)
+    for parameter in made.params:
+        if parameter.default is None:  # "[default: None]" says nothing
+            parameter.show_default = False  # type: ignore[attr-defined]
+    return made
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -90,7 +94,7 @@ def run(name: str, words: list[str]) -> int:
 
 def _status(name: str, words: list[str]) -> int:
     try:
-        status = application(name)(args=words, prog_name=f"hakmem {name}", standalone_mode=False)
+        status = application(name).main(args=words, prog_name=f"hakmem {name}", standalone_mode=False)
     except streams.OutputError:
         raise
     except LabError as error:

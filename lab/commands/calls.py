@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from lab import files, results
+from lab.arguments import Pid
 from lab.calls import latency, look, report, trace
 from lab.calls.look import Look
 from lab.commands import explain, heap
@@ -18,7 +19,7 @@ from lab.explain.problems import process_id
 
 
 def command(
-    words: Annotated[list[str], typer.Argument(metavar="PID", help="the process")],
+    pid: Pid,
     plot: Annotated[str, typer.Option("--plot", metavar="FILE", help="percentile curves: .svg, .png or .pdf")] = "",
     to_trace: Annotated[str, typer.Option("--trace", metavar="FILE", help="the events that are kept, as CSV")] = "",
     histogram: Annotated[
@@ -50,8 +51,8 @@ def command(
         reports: list[Callable[[int], None]] = [explain.at_exit] if explained else []
         if profile:
             reports.append(lambda pid: heap.at_exit(pid, profile))
-        return held.run(words, run, [*reports, lambda pid: give(pid, "exit")])
-    give(process_id(words, "hakmem calls PID, or hakmem run --calls -- CMD"), "running")
+        return held.run(pid, run, [*reports, lambda pid: give(pid, "exit")])
+    give(process_id(pid, "hakmem calls PID, or hakmem run --calls -- CMD"), "running")
     return 0
 
 

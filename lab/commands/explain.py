@@ -8,12 +8,13 @@ from typing import Annotated
 import typer
 
 from lab import results
+from lab.arguments import Pid
 from lab.explain import held, report, snapshot
 from lab.explain.problems import process_id
 
 
 def command(
-    words: Annotated[list[str], typer.Argument(metavar="PID", help="the process")],
+    pid: Pid,
     stop: Annotated[bool, typer.Option("--stop", help="stop the process (SIGSTOP) while it is read")] = False,
     top: Annotated[int, typer.Option(min=0, help="size classes that are shown")] = report.TOP,
     estimate: Annotated[bool, typer.Option("--estimate", help="do without /proc/PID/pagemap")] = False,
@@ -25,10 +26,10 @@ def command(
     Read from outside: the process neither runs code for it nor notices. The rows add up to the kernel's Rss.
     """
     if run:
-        return held.run(words, run, [lambda pid: at_exit(pid, top, to_json)])
-    pid = process_id(words, "hakmem explain PID, or hakmem run --explain -- CMD")
-    with snapshot.stopped(pid) if stop else contextlib.nullcontext():
-        found = snapshot.take(pid, "stopped" if stop else "running", estimate)
+        return held.run(pid, run, [lambda pid: at_exit(pid, top, to_json)])
+    process = process_id(pid, "hakmem explain PID, or hakmem run --explain -- CMD")
+    with snapshot.stopped(process) if stop else contextlib.nullcontext():
+        found = snapshot.take(process, "stopped" if stop else "running", estimate)
     results.give(report.lines(found, top), report.as_json(found), to_json)
     return 0
 

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from lab import files, results
+from lab.arguments import Pid
 from lab.commands import explain
 from lab.errors import AskedWrongly
 from lab.explain import held
@@ -20,7 +21,7 @@ PIPE_WIDTH = 150
 
 
 def command(
-    words: Annotated[list[str], typer.Argument(metavar="PID", help="the process")],
+    pid: Pid,
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help="the profile for pprof; hakmem.PID.heap.pb.gz unless given")
     ] = "",
@@ -49,8 +50,8 @@ def command(
 
     if run:
         reports = [explain.at_exit] if explained else []
-        return held.run(words, run, [*reports, lambda pid: give(pid, "exit")])
-    give(process_id(words, "hakmem heap PID, or hakmem run --heap FILE -- CMD"), "running")
+        return held.run(pid, run, [*reports, lambda pid: give(pid, "exit")])
+    give(process_id(pid, "hakmem heap PID, or hakmem run --heap FILE -- CMD"), "running")
     return 0
 
 

@@ -16,6 +16,7 @@ from rich.live import Live
 from rich.text import Text
 
 from lab import durations, results
+from lab.arguments import Pid
 from lab.errors import AskedWrongly, LabError
 from lab.explain import snapshot, watch
 from lab.explain.problems import process_id
@@ -24,7 +25,7 @@ LEAST_INTERVAL_S = 0.1
 
 
 def command(
-    words: Annotated[list[str], typer.Argument(metavar="PID", help="the process")],
+    pid: Pid,
     interval: Annotated[str, typer.Option("--interval", "-i", metavar="TIME", help="between two looks: 500ms, 2s")] = "2s",
     count: Annotated[int, typer.Option("--count", "-n", min=0, help="looks; 0: until the process ends, or Ctrl-C")] = 0,
     top: Annotated[int, typer.Option(min=0, help="size classes that are shown")] = 12,
@@ -37,7 +38,7 @@ def command(
     Read from outside, as by `hakmem explain`: the process neither runs code for it nor notices. Ctrl-C ends it.
     Without a terminal every look is a page of its own.
     """
-    pid = process_id(words, "hakmem top PID")
+    process = process_id(pid, "hakmem top PID")
     pause = durations.seconds(interval, "--interval")
     if pause < LEAST_INTERVAL_S:
         raise AskedWrongly(f"--interval {interval} is too short", f"from {LEAST_INTERVAL_S} s on the process is left in peace")
@@ -46,7 +47,7 @@ def command(
     results.check(to_json)
     looks: deque[watch.Look] = deque(maxlen=watch.HISTORY)
     with _shown(to_json) as show, contextlib.suppress(KeyboardInterrupt):
-        for found in _looks(pid, pause, count, estimate):
+        for found in _looks(process, pause, count, estimate):
             looks.append(found)
             before = looks[-2] if len(looks) > 1 else None
             if to_json:

@@ -187,3 +187,17 @@ def test_a_hang_up_that_is_ignored_stays_so() -> None:
 def test_a_file_of_lines_that_cannot_be_written_is_named() -> None:
     with pytest.raises(LabError, match="cannot write /dev/full: No space left on device"):
         results.add("/dev/full", "a line")
+
+
+@pytest.mark.parametrize("name", ["explain", "heap", "calls", "top"])
+def test_a_command_about_a_process_says_that_it_takes_its_number(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([name, "--help"]) == 0
+    said = capsys.readouterr().out
+    assert f"hakmem {name} [OPTIONS] PID" in said and "words" not in said
+    assert [line.strip("│ ").split()[:4] for line in said.splitlines() if "the process  " in line][0] == ["*", "pid", "NUMBER", "the"]
+
+
+@pytest.mark.parametrize("name", list(cli.COMMANDS))
+def test_no_default_is_shown_where_there_is_none(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([name, "--help"]) == 0
+    assert "default: None" not in capsys.readouterr().out
