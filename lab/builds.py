@@ -2,23 +2,23 @@
 
 `box_sides` builds the variant twice, `price_sides` once as it is and once for every box flipped, `option_sides` takes
 one library and two values. Builds lie in build/boxes, made by the tree's own CMake with HAKMEM_BOXES, so that flags
-and everything else are those of `hakmem build`; each has a lock and is brought up to date every time (a second
-when nothing changed).
+and everything else are those of `hakmem build`; each has a lock, and is built again when a source is newer.
 """
 
 from __future__ import annotations
 
-import fcntl
 import re
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from lab import once
 from lab.errors import AskedWrongly, LabError
 from lab.model import Allocator
 
 ROOT = Path(__file__).resolve().parents[1]
+SOURCES = ("src", "include", "cmake", "packaging")
 VARIANTS = ("standard", "fast", "observe", "hardened", "check")
 BOX = re.compile(r"^BOX\((\w+), \"((?:[^\"\\]|\\.)*)\", (\d), (\d), (\d), (\d), (\d)\)", re.M)
 REFUSED = re.compile(r"^hakmem: refused \((.*)\): ", re.M)
@@ -77,15 +77,31 @@ def build(variant: str, settings: Mapping[str, bool] | None = None, copy: str = 
         check_box(name)
     words = [f"{name}={int(value)}" for name, value in sorted(settings.items())]
     directory = ROOT / "build/boxes" / "-".join([variant, *words, *([copy] if copy else [])])
-    directory.mkdir(parents=True, exist_ok=True)
-    with open(directory / ".lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    stamp = directory / ".built"
+
+    def make() -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        stamp.unlink(missing_ok=True)
+        begun = directory / ".building"  # what is changed while it builds is newer
+        begun.touch()
         _make(["cmake", "--preset", variant, "-B", str(directory), f"-DHAKMEM_BOXES={';'.join(words)}"], directory)
         _make(["cmake", "--build", str(directory), "--target", "library"], directory)
-    found = sorted(directory.glob("libhakmem*.so"))
-    if not found:
-        raise LabError(f"no library came out of {directory.relative_to(ROOT)}", f"see {directory.name}/lab.log")
-    return found[0]
+        if not _libraries(directory):
+            raise LabError(f"no library came out of {directory.relative_to(ROOT)}", f"see {directory.name}/lab.log")
+        begun.replace(stamp)
+
+    once.made(directory, lambda: bool(_libraries(directory)) and once.is_newer(stamp, _sources()), make)
+    return _libraries(directory)[0]
+
+
+def _libraries(directory: Path) -> list[Path]:
+    return sorted(directory.glob("libhakmem*.so"))
+
+
+def _sources() -> list[Path]:
+    """Every file that a library is made of."""
+    trees = [file for name in SOURCES for file in (ROOT / name).rglob("*") if file.is_file()]
+    return [*trees, ROOT / "CMakeLists.txt", ROOT / "CMakePresets.json"]
 
 
 def _make(command: list[str], directory: Path) -> None:

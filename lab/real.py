@@ -9,7 +9,6 @@ redis is measured as the server alone: its client runs outside of the measured p
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import random
@@ -20,6 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lab import once
 from lab.programs import ROOT, Skipped
 from lab.errors import AskedWrongly, LabError
 from lab.model import Workload
@@ -160,18 +160,19 @@ def _workload(program: Real, tools: dict[str, str], scale: int) -> Workload:
 
 
 def _made(program: Real) -> None:
-    """Makes what the program works on, once; an interrupted attempt leaves nothing that counts."""
+    """Makes what the program works on, once."""
     path = MADE / MADE_FILES[program.name]
-    with open(MADE / ".lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if path.exists():
-            return
-        new = path.with_name(path.name + ".new")
-        shutil.rmtree(new, ignore_errors=True)
-        new.unlink(missing_ok=True)
-        assert program.make
-        program.make(new)
-        new.rename(path)
+    once.made(path, path.exists, lambda: _make(program, path))
+
+
+def _make(program: Real, path: Path) -> None:
+    """An interrupted attempt leaves nothing that counts."""
+    new = path.with_name(path.name + ".new")
+    shutil.rmtree(new, ignore_errors=True)
+    new.unlink(missing_ok=True)
+    assert program.make
+    program.make(new)
+    new.rename(path)
 
 
 def install(packages: Sequence[str]) -> None:

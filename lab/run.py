@@ -15,7 +15,6 @@ of system calls; callgrind: about 50). Their times mean nothing, so they are run
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import shutil
@@ -26,6 +25,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from lab import once
 from lab.errors import CrashError, LabError
 from lab.model import Allocator, Sample, Workload
 
@@ -42,18 +42,7 @@ def child_program() -> Path:
     """build/lab/child, built when it is not there or older than its source."""
     source = Path(__file__).parent / "native/child.c"
     program = ROOT / "build/lab/child"
-    if _is_newer(program, source):
-        return program
-    program.parent.mkdir(parents=True, exist_ok=True)
-    with open(program.parent / "child.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not _is_newer(program, source):
-            _compile(source, program)
-    return program
-
-
-def _is_newer(program: Path, source: Path) -> bool:
-    return program.exists() and program.stat().st_mtime >= source.stat().st_mtime
+    return once.made(program, lambda: once.is_newer(program, [source]), lambda: _compile(source, program))
 
 
 def _compile(source: Path, program: Path) -> None:

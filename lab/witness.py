@@ -14,7 +14,6 @@ not a shell or another starter of the list below.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import signal
@@ -24,6 +23,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lab import once
 from lab.elf import is_static
 from lab.errors import LabError, WitnessError
 from lab.model import Allocator
@@ -51,12 +51,7 @@ class Testimony:
 def library() -> Path:
     """build/lab/witness.so, compiled when it is not there or older than its source."""
     built = ROOT / "build/lab/witness.so"
-    built.parent.mkdir(parents=True, exist_ok=True)
-    with open(built.parent / "witness.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not built.exists() or built.stat().st_mtime < SOURCE.stat().st_mtime:
-            _compile(built)
-    return built
+    return once.made(built, lambda: once.is_newer(built, [SOURCE]), lambda: _compile(built))
 
 
 def _compile(built: Path) -> None:

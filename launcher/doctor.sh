@@ -79,7 +79,13 @@ check_libraries() {
     done
     [ -n "$built" ] || note 'no library is built yet: `hakmem build`, or the first `hakmem run`, builds it'
     if [ -d "$build_root" ]; then place=$build_root; else place=$root; fi
-    [ -w "$place" ] || wrong "$place cannot be written, where libraries are built: make it writable, or clone elsewhere"
+    if [ -w "$place" ]; then
+        :
+    elif [ -n "$loads" ]; then
+        note "$place cannot be written: what is built there works, and nothing can be built again"
+    else
+        wrong "$place cannot be written, where libraries are built: make it writable, or clone elsewhere"
+    fi
     case $root in
         *[\ :]*) wrong "the path $root has a space or a colon, which LD_PRELOAD cannot carry: move the tree" ;;
     esac

@@ -86,6 +86,15 @@ kill "$parent"
 expect_status 1 'doctor of a process that has ended'
 expect_words err 'has ended, and waits for its parent' 'doctor of a process that has ended'
 
+# Where nobody may write, what is built works.
+if [ "$(id -u)" -ne 0 ]; then
+    chmod a-w "$tree/build"
+    try "$tree/hakmem" doctor
+    chmod u+w "$tree/build"
+    expect_status 0 'doctor of a built tree that cannot be written'
+    expect_words out "note   $tree/build cannot be written: what is built there works" 'doctor of a built tree that cannot be written'
+fi
+
 rm "$tree/build/standard"/libhakmem.so*
 echo 'no library' >"$tree/build/standard/libhakmem.so"
 try "$tree/hakmem" doctor
