@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from lab import pairs, run, statistics, witness
+from lab import pairs, run, statistics, streams, witness
 from lab.errors import CrashError
 from lab.model import Allocator, Sample, Workload
 from lab.pairs import Comparison
@@ -163,7 +163,10 @@ def measure(
             _compare(result, allocators, share, blocks, precision, seed, on_step, runner, clock)
         except KeyboardInterrupt:
             campaign.interrupted = True
-        on_result(result)
+        try:
+            on_result(result)
+        except streams.NoReader:  # who tells it finds that out again, once what was measured is kept
+            campaign.interrupted = True
         if campaign.interrupted or (result.comparison and result.comparison.stopped == "interrupted"):
             campaign.interrupted = True
             break

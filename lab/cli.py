@@ -84,7 +84,7 @@ def run(name: str, words: list[str]) -> int:
         streams.give_up_output()
         print(error.text(), file=sys.stderr)
         return error.status
-    except BrokenPipeError:  # the reader went away (`| head`)
+    except streams.NoReader:  # the reader went away (`| head`)
         streams.give_up_output()
         return NO_READER
     if status == INTERRUPTED:  # Typer turns Ctrl-C into this status without a word

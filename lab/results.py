@@ -15,9 +15,11 @@ def give(lines: Sequence[str], data: Mapping[str, Any], to_json: str = "") -> No
     if to_json == "-":
         print(text)
         return
-    print("\n".join(lines))
-    if to_json:
-        write(to_json, text + "\n")
+    try:  # the file first: a reader that goes away must not cost it, nor it the lines
+        if to_json:
+            write(to_json, text + "\n")
+    finally:
+        print("\n".join(lines))
 
 
 def check(path: str) -> None:

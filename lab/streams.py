@@ -3,8 +3,8 @@
 `prepare` is called once, before anything else is opened. Afterwards
 
 - a descriptor that was closed leads nowhere, so that no file that is opened later is taken for it;
-- output that cannot be written raises OutputError, at the latest in `flush`; without a reader (`| head`) it is
-  BrokenPipeError still;
+- output that cannot be written raises OutputError, at the latest in `flush`; without a reader (`| head`) it is NoReader,
+  not BrokenPipeError, of which Click and Rich make an end of the process each in its own way;
 - words on standard error that cannot be written are dropped: there is nobody to be told of it.
 """
 
@@ -21,12 +21,16 @@ class OutputError(LabError):
     """Standard output cannot be written."""
 
 
+class NoReader(Exception):
+    """Nobody reads standard output any more. What was measured until then is kept."""
+
+
 class _Output(io.FileIO):
     def write(self, data) -> int | None:  # type: ignore[no-untyped-def, override]
         try:
             return super().write(data)
         except BrokenPipeError:
-            raise
+            raise NoReader from None
         except OSError as error:
             fix = "make room, or send it to a place that can be written"
             raise OutputError(f"cannot write on standard output: {error.strerror}", fix) from None
@@ -55,7 +59,7 @@ def prepare() -> None:
 
 
 def flush() -> None:
-    """Writes what is left of the output. Raises OutputError or BrokenPipeError when it cannot."""
+    """Writes what is left of the output. Raises OutputError or NoReader when it cannot."""
     sys.stdout.flush()
 
 

@@ -163,26 +163,42 @@ def _experiment(
     records: bool,
     out: verdict_text.Output,
 ) -> int:
-    """Compares on every workload until one is interrupted; prints, records, and gives 130 after Ctrl-C."""
+    """Compares on every workload until one is interrupted; prints, records, and gives 130 after Ctrl-C.
+
+    What was measured is recorded also where nobody reads what is printed any more.
+    """
     experiment = Experiment(question, kind, plan.level, Machine.read(), reason=reason)
     interrupted = False
-    for workload in asked:
-        found = _compare(workload, sides, plan)
-        interrupted = found.stopped == "interrupted"
-        if found.blocks:
-            judged = [outcome(found, side, plan.band) for side in sides[1:]]
-            experiment.outcomes += judged
-            for one in judged:
-                out.say(*verdict_text.lines(one))
-        if interrupted:
-            break
+    try:
+        for workload in asked:
+            found = _compare(workload, sides, plan)
+            interrupted = found.stopped == "interrupted"
+            if found.blocks:
+                judged = [outcome(found, side, plan.band) for side in sides[1:]]
+                experiment.outcomes += judged
+                for one in judged:
+                    out.say(*verdict_text.lines(one))
+            if interrupted:
+                break
+    finally:
+        if experiment.outcomes:
+            _keep(experiment, question, records, out)
     if not experiment.outcomes:
         print(f"hakmem: {NOTHING_MEASURED}", file=sys.stderr)
         return 130
-    out.give(record.as_json(experiment))
-    if records:
-        out.say(f"recorded in {os.path.relpath(_recorded(experiment, question))}")
     return 130 if interrupted else 0
+
+
+def _keep(experiment: Experiment, question: str, records: bool, out: verdict_text.Output) -> None:
+    """The JSON and the record, each also when the other cannot be written."""
+    path = None
+    try:
+        out.give(record.as_json(experiment))
+    finally:
+        if records:
+            path = _recorded(experiment, question)
+    if path:
+        out.say(f"recorded in {os.path.relpath(path)}")
 
 
 def _recorded(experiment: Experiment, question: str) -> Path:

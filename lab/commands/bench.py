@@ -50,10 +50,12 @@ def command(
     blocks = pairs or (1000 if seconds else MINIMUM_BLOCKS)
     _announce(chosen, allocators, seconds, blocks, quiet)
     done = _measured(chosen, allocators, seconds, blocks, pairs is None and seconds is not None, seed, quiet, out)
-    _print_summary(done, skipped, len(chosen), out)
-    if to_json:
-        options = {"size": size, "budget_s": seconds, "pairs": pairs, "seed": seed}
-        _write_json(to_json, done, skipped, options)
+    try:  # the file first: a reader that goes away must not cost it, nor it the tables
+        if to_json:
+            options = {"size": size, "budget_s": seconds, "pairs": pairs, "seed": seed}
+            _write_json(to_json, done, skipped, options)
+    finally:
+        _print_summary(done, skipped, len(chosen), out)
     return 130 if done.interrupted else 0
 
 

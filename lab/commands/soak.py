@@ -69,8 +69,10 @@ def command(
             on_epoch=on_epoch,
         )
     soak.proofs = proofs
-    results.give(table.lines(soak), soak.as_json(), to_json)
-    files.finish(soak)
+    try:  # the files first: a reader that goes away must not cost them, nor they the lines
+        files.finish(soak)
+    finally:
+        results.give(table.lines(soak), soak.as_json(), to_json)
     if to_json != "-":
         print(f"written to {files.path}")
     if soak.interrupted:

@@ -78,8 +78,12 @@ def command(
     crashed = calls.crashed | proxy.crashed
     lines = [*tail_table.calls(calls), *tail_table.epochs(proxy.throughput())]
     lines += [f"CRASHED: {message}" for message in crashed.values()]
-    results.give(lines, calls.as_json() | _epochs(proxy), to_json)
-    for line in _plots(calls, plot):
+    drawn: list[str] = []
+    try:  # the files first: a reader that goes away must not cost them, nor they the lines
+        drawn = _plots(calls, plot)
+    finally:
+        results.give(lines, calls.as_json() | _epochs(proxy), to_json)
+    for line in drawn:
         print(line, file=sys.stderr if to_json == "-" else sys.stdout)
     if calls.interrupted or proxy.interrupted:
         raise KeyboardInterrupt

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lab import builds, cli, pairs, peers, record, workloads
+from lab import builds, cli, pairs, peers, record, streams, workloads
 from lab.commands import ab
 from lab.model import Workload
 from lab.tests.compiled import compiled
@@ -41,6 +41,17 @@ def test_a_record_that_cannot_be_written_costs_nothing_but_itself(simulated, tmp
     said = capsys.readouterr()
     assert "slow against good: NO-GO" in said.out and (tmp_path / "x.json").stat().st_size > 0
     assert "cannot write in" in said.err and "--no-record" in said.err
+
+
+def test_what_was_measured_is_recorded_also_where_nobody_reads(simulated, tmp_path, monkeypatch):
+    def say(self, *lines):
+        raise streams.NoReader
+
+    monkeypatch.setattr(ab.verdict_text.Output, "say", say)
+    monkeypatch.setattr(cli.streams, "give_up_output", lambda: None)
+    assert cli.main(["ab", "good", "slow", "-q", "--json", str(tmp_path / "x.json"), "-w", "one", "-w", "two"]) == 141
+    assert len(json.loads((tmp_path / "x.json").read_text())["outcomes"]) == 1, "what nobody reads is not measured"
+    assert len(list(simulated.experiments.glob("*-slow-against-good.*"))) == 2
 
 
 def test_a_slower_side_is_no_go_and_recorded(simulated, capsys):

@@ -10,7 +10,7 @@ import sys
 import pytest
 from rich.console import Console
 
-from lab import bench_tables, campaign, cli, programs
+from lab import bench_tables, campaign, cli, programs, streams
 from lab.errors import CrashError
 from lab.model import Workload
 from lab.statistics import Interval
@@ -63,6 +63,15 @@ def test_ctrl_c_keeps_what_was_measured(after):
     for table in (bench_tables.summary_table(done), bench_tables.means_table(done)):
         assert text_of(table)
     assert json.dumps(campaign.as_json(done))
+
+
+def test_a_campaign_of_which_nobody_reads_ends_and_is_kept():
+    def tell(result):
+        raise streams.NoReader
+
+    done = measured(machine(), on_result=tell)
+    assert [result.workload.name for result in done.results] == ["one"] and done.interrupted
+    assert len(done.results[0].comparison.blocks) == 12
 
 
 def test_an_allocator_that_crashes_is_reported_and_the_others_are_measured():

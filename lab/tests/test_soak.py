@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from lab import cli, csvs
+from lab import cli, csvs, results, streams
 from lab.errors import CrashError
 from lab.model import Allocator
 from lab.soak import sources, table
@@ -236,6 +236,16 @@ def test_ctrl_c_keeps_what_was_measured(command, tmp_path, capsys, monkeypatch):
     assert len(csvs.read(tmp_path / "o/glibc.csv").rss_mb) == 3
     assert json.loads((tmp_path / "o/soak.json").read_text())["interrupted"] is True
     assert "interrupted" in capsys.readouterr().out
+
+
+def test_a_reader_that_goes_away_does_not_cost_the_files(command, tmp_path, monkeypatch):
+    def give(*_):
+        raise streams.NoReader
+
+    monkeypatch.setattr(results, "give", give)
+    monkeypatch.setattr(streams, "give_up_output", lambda: None)
+    assert command("--duration", "0.1s", "--epoch-iters", 1000, "--out", tmp_path / "o") == 141
+    assert (tmp_path / "o/soak.json").exists() and (tmp_path / "o/rss.svg").exists()
 
 
 @pytest.mark.parametrize(
