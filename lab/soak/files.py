@@ -6,6 +6,7 @@ then throughput.svg and .png, rss.svg and .png over time, and soak.json with eve
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Sequence
@@ -27,6 +28,7 @@ class Directory:
         self.path = path
         self._files: list[TextIO] = []
         self._writers: dict[str, csvs.Writer] = {}
+        self._failed: LabError | None = None
         try:
             path.mkdir(parents=True, exist_ok=True)
             for name in names:
@@ -34,25 +36,41 @@ class Directory:
                 self._writers[name] = csvs.Writer(self._files[-1], MODELS[model].ROW)
         except OSError as error:
             self.__exit__()
-            raise LabError(f"cannot write {error.filename}: {error.strerror}", "choose another directory with --out") from None
+            raise self._refused(error) from None
 
     def __enter__(self) -> Directory:
         return self
 
     def __exit__(self, *unused: object) -> None:
         for file in self._files:
-            file.close()
+            with contextlib.suppress(OSError):  # what was not written has been said
+                file.close()
 
     def keep(self, soak: Soak, name: str) -> None:
-        """Adds the newest line of an allocator to its file; nothing for one that has just crashed."""
-        if name not in soak.crashed:
-            self._writers[name].row(soak.rows[name][-1])
+        """Adds the newest line of an allocator to its file; nothing for one that has just crashed.
+
+        When the disk is full the soak goes on, without lines: `finish` says so.
+        """
+        if name not in soak.crashed and not self._failed:
+            try:
+                self._writers[name].row(soak.rows[name][-1])
+            except OSError as error:
+                self._failed = self._refused(error, f"{file_name(name)}.csv")
 
     def finish(self, soak: Soak) -> None:
-        """Writes the JSON and the plots."""
-        (self.path / "soak.json").write_text(json.dumps(soak.as_json(), indent=1) + "\n", encoding="utf-8")
+        """Writes the JSON and the plots. Raises LabError when they, or lines before, cannot be written."""
+        try:
+            (self.path / "soak.json").write_text(json.dumps(soak.as_json(), indent=1) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise self._refused(error, "soak.json") from None
         if soak.names():
             self._plots(soak)
+        if self._failed:
+            raise self._failed
+
+    def _refused(self, error: OSError, name: str = "") -> LabError:
+        place = error.filename or self.path / name
+        return LabError(f"cannot write {place}: {error.strerror}", "choose another directory with --out")
 
     def _plots(self, soak: Soak) -> None:
         memory = "peak RSS of the step, MB" if MODELS[soak.model].ROW is csvs.Step else "RSS, MB"

@@ -1,6 +1,7 @@
 """Soaks: taking turns on a simulated clock, long processes that behave and that do not, the command end to end."""
 
 import contextlib
+import errno
 import json
 import os
 import re
@@ -220,6 +221,30 @@ def test_files_that_cannot_be_written_cost_nothing_but_themselves(command, tmp_p
     said = capsys.readouterr()
     assert re.search(r"^glibc +\d+ ", said.out, re.M) and "written to" not in said.out
     assert "throughput.svg: Is a directory" in said.err and (tmp_path / "o/soak.json").stat().st_size > 0
+
+
+def test_a_disk_that_fills_up_costs_lines_but_not_the_soak(command, tmp_path, capsys, monkeypatch):
+    lines, epochs, line, epoch = [], [], csvs.Writer._line, sources.LongRun.next
+
+    def full(self, cells):
+        lines.append(cells)
+        if len(lines) > 2:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        line(self, cells)
+
+    def interrupted(self):
+        if len(epochs) == 3:
+            raise KeyboardInterrupt
+        epochs.append(epoch(self))
+        return epochs[-1]
+
+    monkeypatch.setattr(csvs.Writer, "_line", full)
+    monkeypatch.setattr(sources.LongRun, "next", interrupted)
+    assert command("--duration", "1h", "--epoch-iters", 1000, "--out", tmp_path / "o") == 1
+    said = capsys.readouterr()
+    assert f"cannot write {tmp_path}/o/glibc.csv: No space left on device" in said.err and "--out" in said.err
+    assert re.search(r"^glibc +3 ", said.out, re.M), "the soak went on"
+    assert len(json.loads((tmp_path / "o/soak.json").read_text())["rows"]["glibc"]) == 3
 
 
 def test_ctrl_c_keeps_what_was_measured(command, tmp_path, capsys, monkeypatch):
