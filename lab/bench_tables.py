@@ -18,6 +18,7 @@ from lab.campaign import Campaign, Result, geometric_mean, standing
 from lab.statistics import Interval
 
 PIPE_WIDTH = 150
+TABLE_WIDTH = 110  # of the widest table of figures
 RATIO = "speed [95 %]"
 METRICS = {
     "cpu": "user and system time",
@@ -34,9 +35,10 @@ STOPS = {
 
 
 def console(to_stderr: bool = False) -> Console:
-    """Rich's console; in a pipe as wide as the tables need."""
+    """Rich's console; in a pipe as wide as the tables need. A narrow terminal folds lines, where Rich would cut figures off."""
     made = Console(stderr=to_stderr, highlight=False)
-    return made if made.is_terminal else Console(stderr=to_stderr, highlight=False, width=PIPE_WIDTH)
+    wide = made.width if made.is_terminal else PIPE_WIDTH
+    return Console(stderr=to_stderr, highlight=False, width=max(wide, TABLE_WIDTH))
 
 
 def spoken_value(value: float, unit: str) -> str:

@@ -1,5 +1,6 @@
 """`hakmem bench`: a campaign on a simulated machine, its tables, and one small run of the command itself."""
 
+import functools
 import io
 import json
 import os
@@ -123,6 +124,21 @@ def test_losses_are_shown_as_plainly_as_wins():
     means = [line.split() for line in text_of(bench_tables.means_table(done)).splitlines()]
     assert ["0", "3", "0", "0"] in [line[-4:] for line in means if line[:1] == ["fast"]]
     assert ["3", "0", "0", "0"] in [line[-4:] for line in means if line[:1] == ["slow"]]
+
+
+def test_a_narrow_terminal_cuts_no_figure_off(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr(bench_tables, "Console", functools.partial(Console, force_terminal=True, file=io.StringIO()))
+    names = {"ours": "hakmem-hardened", "fast": "gperftools-2.10"}
+    sides = [allocator(names.get(each.name, each.name)) for each in SIDES]
+    simulated = Machine(cost={sides[0].name: 0.2, sides[1].name: 0.16, "slow": 0.3})
+    loop = [Workload("producer_consumer", "?", ["unused"], seconds=0.2, after="nothing")]
+    done = campaign.measure(loop, sides, blocks=12, precision=None, runner=simulated.run, clock=simulated.clock)
+    out = bench_tables.console()
+    out.print(bench_tables.summary_table(done))
+    out.print(bench_tables.means_table(done))
+    said = out.file.getvalue() + bench_tables.as_text(bench_tables.workload_table(done.results[0], sides[0].name), out.width)
+    assert "…" not in said and all(words in said for words in ("producer_consumer", *names.values()))
 
 
 def test_geometric_mean():
