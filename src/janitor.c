@@ -133,8 +133,9 @@ static COLD bool janitor_appear(const void *caller) {
         return false;
     if (again != 0 && os_now_ns() < again)
         return false;
+    /* Acquire: the thread that left has read the mask which the next one is given; pairs with janitor_leaves. */
     if (!atomic_compare_exchange_strong_explicit(&janitor.state, &none, JANITOR_STARTING,
-                                                 memory_order_relaxed, memory_order_relaxed))
+                                                 memory_order_acquire, memory_order_relaxed))
         return false;
     int refused = janitor_start();
     if (refused == EAGAIN)
