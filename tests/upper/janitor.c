@@ -4,15 +4,19 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+#include "os.h"
+#include "unit/unit.h"
+
 /* Stacks smaller than that are refused, as libc does where a program has much static thread-local storage. */
 static size_t fake_stack_least;
-static unsigned fake_too_many; /* threads: how often that is said */
-static void *(*fake_run)(void *data);
+static unsigned fake_too_many;        /* threads: how often that is said */
 static _Atomic unsigned fake_running; /* threads that were started and have not returned */
+static _Atomic bool fake_asleep;      /* in the wait that only a call ends */
+static void *janitor_run(void *nothing);
 
 /* Release: what the thread did comes before what whoever waits for its end does. */
 static void *fake_run_to_the_end(void *data) {
-    void *result = fake_run(data);
+    void *result = janitor_run(data);
     atomic_fetch_sub_explicit(&fake_running, 1, memory_order_release); /* pairs with await_end */
     return result;
 }
@@ -20,6 +24,7 @@ static void *fake_run_to_the_end(void *data) {
 static int fake_thread(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
                        void *data) {
     size_t stack;
+    assert_ptr_equal(run, janitor_run);
     errno = EDOM;
     if (fake_too_many > 0) {
         fake_too_many--;
@@ -28,16 +33,22 @@ static int fake_thread(pthread_t *thread, const pthread_attr_t *attributes, void
     pthread_attr_getstacksize(attributes, &stack);
     if (stack < fake_stack_least)
         return EINVAL;
-    fake_run = run;
     fake_running++;
     return pthread_create(thread, attributes, fake_run_to_the_end, data);
 }
 
+/* False before the thread goes on: who finds it true, after `awake` was 0, finds a thread that has done all it was woken for. */
+static void fake_wait(_Atomic uint32_t *word, uint32_t expected) {
+    atomic_store(&fake_asleep, true);
+    os_wait(word, expected);
+    atomic_store(&fake_asleep, false);
+}
+
 #define pthread_create fake_thread
+#define os_wait fake_wait
 #include "../../src/janitor.c"
 #undef pthread_create
-
-#include "unit/unit.h"
+#undef os_wait
 
 #include <string.h>
 #include <time.h>
@@ -154,8 +165,18 @@ static void await_looks(unsigned least) {
     }
 }
 
-static void await_sleep(void) {
+/* Whoever frees something calls it again: it has begun a look since, or is about to go. */
+static void await_call(void) {
     for (int ms = 0; atomic_load(&janitor_awake); ms++) {
+        if (ms > 60000)
+            fail_msg("it does not listen");
+        usleep(1000);
+    }
+}
+
+/* It is there, has done all it had to do after its last look, and sleeps. */
+static void await_sleep(void) {
+    for (int ms = 0; atomic_load(&janitor.awake) != 0 || !atomic_load(&fake_asleep); ms++) {
         if (ms > 60000)
             fail_msg("it does not go to sleep");
         usleep(1000);
@@ -355,7 +376,7 @@ static void janitor_P4_goes_with_the_last_thread(void **state) {
         assert_int_equal(atomic_load(&janitor.state), JANITOR_RUNS); /* there is another one */
         janitor_thread_went();
         await_end();
-        await_sleep();
+        assert_false(atomic_load(&janitor_awake));
         fake.waiting = 5 * JANITOR_LEAST;
         janitor_after_free(outside());
         assert_int_equal(atomic_load(&janitor.state), JANITOR_NONE);
@@ -379,7 +400,7 @@ static void janitor_P4_is_there_for_whoever_comes_meanwhile(void **state) {
             atomic_signal_fence(memory_order_seq_cst);
         janitor_thread_came();
     }
-    await_sleep();
+    await_call();
     unsigned looks = fake.looks;
     for (int ms = 0; fake.looks == looks; ms++) { /* it may just be leaving */
         assert_true(ms < 60000);
