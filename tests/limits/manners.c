@@ -4,7 +4,8 @@
  * The program has its own syscall(), through which the library makes its calls. While it grows, shrinks, forks and
  * trims, every prctl must be the name of a mapping; by default advice is DONTNEED, HUGEPAGE and
  * NOHUGEPAGE, with HAKMEM_DECOMMIT=FREE it is FREE and those two; and all of it lies in mappings that the library made,
- * but for NOHUGEPAGE for its own tables.
+ * but for NOHUGEPAGE for its own tables. What is written when it is asked for (POPULATE) and what the janitor makes of areas
+ * that stay in use while it looks on (COLLAPSE: seldom, unless the machine is slow) comes to it.
  */
 #include "limits.h"
 #include "../kernel_call.h"
@@ -12,7 +13,10 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-enum { POPULATE = 23 }; /* MADV_POPULATE_WRITE, which older headers do not have */
+enum {
+    POPULATE = 23,
+    COLLAPSE = 25
+}; /* MADV_POPULATE_WRITE and MADV_COLLAPSE, which older headers do not have */
 enum { MAPPINGS = 4096, NAME_A_MAPPING = 0x53564d41, ADVICE_KINDS = 64, DONT_UNMAP = 4 };
 
 /* What the library has mapped, a range each, under a lock of its own. */
@@ -132,7 +136,7 @@ static void expect(int asked, int other) {
     CHECK(seen.advice[asked] > 0 && seen.advice[other] == 0);
     for (int kind = 0; kind < ADVICE_KINDS; kind++)
         CHECK(kind == asked || kind == MADV_HUGEPAGE || kind == MADV_NOHUGEPAGE || kind == POPULATE ||
-              seen.advice[kind] == 0);
+              kind == COLLAPSE || seen.advice[kind] == 0);
 }
 
 int main(int argc, char **argv) {
