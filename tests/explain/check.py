@@ -141,11 +141,17 @@ def test_a_process_that_changes_is_read_all_the_same() -> None:
 def test_top_looks_again_and_again() -> None:
     with holder("change", PROGRAMS / "explain_holder") as (pid, _):
         words = [*EXPLAIN[:-1], "top", str(pid), "--interval", "300ms", "--json", "-", "--count", "3"]
-        done = subprocess.run(words, capture_output=True, text=True)
-        looks = [json.loads(line) for line in done.stdout.splitlines()]
-        assert done.returncode == 0 and len(looks) == 3, done.stderr
-        assert looks[0]["cpu_percent"] is None and all(look["pid"] == pid and look["rss_bytes"] for look in looks)
-        assert looks[2]["cpu_percent"] > 1 and looks[2]["age_s"] > looks[0]["age_s"]
+        percent = 0.0
+        for _ in range(20):  # on a busy machine it may not have run in between
+            done = subprocess.run(words, capture_output=True, text=True)
+            looks = [json.loads(line) for line in done.stdout.splitlines()]
+            assert done.returncode == 0 and len(looks) == 3, done.stderr
+            assert looks[0]["cpu_percent"] is None and all(look["pid"] == pid and look["rss_bytes"] for look in looks)
+            assert looks[2]["age_s"] > looks[0]["age_s"]
+            percent = max(looks[1]["cpu_percent"], looks[2]["cpu_percent"])
+            if percent > 1:
+                break
+        assert percent > 1, "it runs all the time"
         page = subprocess.run([*EXPLAIN[:-1], "top", str(pid), "-n", "1"], capture_output=True, text=True)
         assert page.returncode == 0 and "the kernel's Rss" in page.stdout and "class (bytes)" in page.stdout, page.stderr
 

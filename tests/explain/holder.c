@@ -126,10 +126,12 @@ static void hold_huge(void) {
     say("huge", madvise((void *)page, 1 << 21, MADV_COLLAPSE) == 0 ? 1 << 21 : 0);
 }
 
+/* Ready when it has grown: from then on it changes, but is not another one from one moment to the next. */
 static void change(void) {
     uint32_t random = 1;
-    say("ready", 0);
-    for (;;) {
+    for (unsigned long steps = 1;; steps++) {
+        if (steps == 8 * (UINT16_MAX + 1))
+            say("ready", 0);
         random = random * 1664525 + 1013904223;
         void **place = &live[random >> 16];
         free(*place);

@@ -178,14 +178,17 @@ SITE static void deep(unsigned levels) {
     STAY;
 }
 
+/* Ready when it gives back for the first time: then there is something to be seen. */
 static void change(void) {
     uint32_t random = 1;
-    say("ready", 0);
-    for (;;) {
+    for (unsigned long times = 0;;) {
         random = random * 1664525 + 1013904223;
-        if (count > 1000)
+        if (count > 1000) {
             while (count > 500)
                 free(held[--count]);
+            if (times++ == 0)
+                say("ready", 0);
+        }
         deep(random >> 26);
     }
 }
