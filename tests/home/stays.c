@@ -54,6 +54,7 @@ int main(void) {
         blocks[i] = NULL;
     }
     AWAIT(rss_kib() * 100 < peak * BAR_PERCENT);
+    AWAIT(huge_kib() < 2048); /* the last areas follow */
     rest(1000);
     CHECK(huge_kib() < 2048);
     printf("%ld KiB at the peak, %ld left, %ld of them where huge pages are asked for\n", peak, rss_kib(),

@@ -151,6 +151,7 @@ static int setup(void **state) {
     taken = given = 0;
     touched = 2 * JANITOR_LEAST;
     several_threads = false;
+    atomic_store(&janitor.looked, 0);
     janitor_configure(1, false);
     janitor.threads = 1;
     return 0;
@@ -418,15 +419,17 @@ static void janitor_tries_again_later(void **state) {
     janitor_configure(1, true);
     fake_too_many = 2;
     fake.unsettled = true;
+    unsigned calls = 0;
     uint64_t begun = os_now_ns(), now = begun;
     for (; atomic_load(&janitor.state) != JANITOR_RUNS; now = os_now_ns()) {
         assert_true(now - begun < 60 * (uint64_t)TRY_AGAIN_NS);
         mine.flushed += JANITOR_LEAST;
         janitor_after_free(outside());
-        usleep(2000);
+        calls++;
+        usleep(2000); /* longer than memory rests */
     }
     assert_true(now - begun >= 2 * (uint64_t)TRY_AGAIN_NS - TRY_AGAIN_NS / 10);
-    assert_true(fake.looks_here > 10);
+    assert_true(calls >= 3 && fake.looks_here >= calls - 1); /* all but the one that has started it */
     assert_int_equal(fake_too_many, 0);
     let_go();
 }
