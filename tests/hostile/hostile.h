@@ -15,14 +15,21 @@
 
 #include "../lifecycle/lifecycle.h"
 
+#include <signal.h>
+#include <sys/prctl.h>
+
+enum { RUN_SECONDS = 600 }; /* longer than any test may take: its own time-out decides */
+
 struct ran {
     int status;
     size_t length;
     char text[100000];
 };
 
+/* It may be all the work of the test, and ends with it. */
 static inline void run_child(char *const argv[], const char *const *env, void (*prepare)(void), int output) {
-    alarm(CHILD_SECONDS);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    alarm(RUN_SECONDS);
     CHECK(dup2(output, 1) == 1 && dup2(output, 2) == 2);
     for (; env != NULL && *env != NULL; env++)
         CHECK(putenv((char *)(uintptr_t)*env) == 0);
