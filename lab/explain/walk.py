@@ -266,12 +266,15 @@ class Walk:
         self.heap.mappings = [large for large in self.heap.mappings if large.start not in found]
 
     def _list(self, head: int, link: str) -> Iterator[int]:
-        """The records of a list, from the word at `head`; it ends where it makes no sense."""
+        """The records of a list, from the word at `head`; it ends where it makes no sense: pages that were read one after the
+        other may make a ring of it."""
+        seen: set[int] = set()
         try:
             address = self.memory.number(head)
-            for _ in range(MOST_RECORDS):
-                if address == 0:
-                    return
+            while address and len(seen) < MOST_RECORDS:
+                if address in seen:
+                    raise TornError("a list that bites its tail")
+                seen.add(address)
                 following = self.memory.number(address + self.layout.value(link))
                 yield address
                 address = following

@@ -11,13 +11,14 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from lab.explain import account, others, problems, smaps, symbol
+from lab.explain import account, layout, others, problems, smaps, symbol
 from lab.explain.account import CACHED, FREE, FRESH, LIVE
 from lab.explain.memory import PAGE, Memory
 from lab.explain.problems import TornError
 from lab.explain.residency import Residency
 from lab.explain.smaps import Mapping
-from lab.explain.walk import UNIT, SizeClass, Slab
+from lab.explain.walk import UNIT, SizeClass, Slab, Walk
+from lab.tests.memory import FakeMemory
 
 SMAPS = """\
 20000000-20400000 rw-p 00000000 00:00 0                  [anon:hakmem slabs]
@@ -48,6 +49,19 @@ def test_smaps_are_read() -> None:
     first, second = smaps.parse(SMAPS)
     assert (first.start, first.end, first.rss, first.huge) == (0x20000000, 0x20400000, 2 << 20, 2 << 20)
     assert (second.name, second.inode, second.offset, second.of_file) == ("/lib/a b.so (deleted)", 77, 0x1000, True)
+
+
+@pytest.mark.parametrize(("last", "torn"), [(0, 0), (0x10, 1), (0x20, 1), (0x30, 1), (0x999, 1)])
+def test_a_list_that_was_read_while_it_changed_has_an_end(last: int, torn: int) -> None:
+    memory = FakeMemory()
+    memory.describe([(name, 0x50, 0) for name in layout.ROOTS], [(name, 8, 8) for name in (*layout.FIELDS, "slab.next")])
+    memory.put(0x50, b"")
+    memory.put(0x100, struct.pack("=Q", 0x10))
+    for at, following in ((0x10, 0x20), (0x20, 0x30), (0x30, last)):
+        memory.put(at + 8, struct.pack("=Q", following))
+    walk = Walk(memory, memory.layout(), None)  # type: ignore[arg-type]
+    found = list(walk._list(0x100, "slab.next"))
+    assert found == [0x10, 0x20, 0x30] and walk.heap.torn == torn
 
 
 def test_the_state_of_a_block() -> None:
