@@ -17,6 +17,7 @@ enum {
     GROUPS = TABLE_SIZE / GROUP,
     LENGTHS = SUPERSLAB_RUN_LARGEST,
     GROW_LARGEST = 64,    /* superslabs in one mapping */
+    ROOM_EACH = 128,      /* units in use for each area that is begun for a run that will grow */
     AREA_UNITS = 32,      /* of a huge page of 2 MiB */
     KEPT_SIXTEENTHS = 11, /* of what is dirty below the peak, if blocks are not written whole */
     PACKED_AT_ONCE = 4    /* areas in one look, half a millisecond each */
@@ -47,6 +48,7 @@ static struct {
     size_t used_peak;          /* the most units that were ever in use at once */
     uint32_t look;             /* how many have ended */
     struct superslab *packing; /* stays mapped meanwhile */
+    size_t begun_for_room;     /* areas; only counts where huge pages come from the first byte on */
     uint32_t pack_from;        /* the superslab that the next look begins with */
     struct superslab_group first;
 } superslabs = {.lock = LOCK_INITIAL(5), .decommit = true, .huge_from = SIZE_MAX};
@@ -274,14 +276,37 @@ static bool superslab_grow(unsigned units) {
     return superslab_map_piece(units);
 }
 
-/* Where a run of `units` may begin, given back lately if there is such a place. One that will grow: where a longest run is
- * free, the next one that will grow out of its way. */
-static unsigned superslab_place(const struct superslab *home, unsigned units, bool grows) {
-    uint64_t places = superslab_run_starts(home->free, units);
-    if (grows) {
-        uint64_t roomy = superslab_run_starts(home->free, SUPERSLAB_RUN_LARGEST);
-        places = roomy & APART ? roomy & APART : roomy ? roomy : places;
+/* Units of areas that hold memory. */
+static uint64_t superslab_begun(const struct superslab *home) {
+    uint64_t held = ~home->free | home->dirty, begun = 0;
+    for (unsigned area = 0; area < SUPERSLAB_UNITS / AREA_UNITS; area++) {
+        uint64_t all = superslab_mask(area * AREA_UNITS, AREA_UNITS);
+        begun |= held & all ? all : 0;
     }
+    return begun;
+}
+
+/* With huge pages from the first byte on, each area that is begun is in memory as a whole: so few are begun only to have room there, one
+ * and another for each ROOM_EACH units in use. docs/experiments/huge-pages.md */
+static bool superslab_may_begin(void) {
+    return superslabs.huge_from > 0 ||
+           superslabs.begun_for_room * ROOM_EACH <= superslabs.mapped_units - superslabs.free_units;
+}
+
+/* Where a run that will grow may begin: where a longest run is free, the next one that will grow out of its way. */
+static uint64_t superslab_roomy(const struct superslab *home) {
+    uint64_t roomy = superslab_run_starts(home->free, SUPERSLAB_RUN_LARGEST), apart = roomy & APART;
+    if (superslabs.huge_from > 0)
+        return apart ? apart : roomy;
+    uint64_t begun = apart & superslab_begun(home);
+    return begun || !superslab_may_begin() ? begun : apart;
+}
+
+/* Where a run of `units` may begin, given back lately if there is such a place. */
+static unsigned superslab_place(const struct superslab *home, unsigned units, bool grows) {
+    uint64_t places = superslab_run_starts(home->free, units), roomy = grows ? superslab_roomy(home) : 0;
+    if (roomy)
+        places = roomy;
     uint64_t warm = superslab_run_starts(home->dirty, units) & places;
     return bits_lowest(warm ? warm : places);
 }
@@ -294,8 +319,10 @@ static struct superslab *superslab_find_or_grow(unsigned units) {
 
 /* One in which a run can grow, if it is there or address space is getting short anyway. */
 static struct superslab *superslab_find_roomy(void) {
-    bool few = superslabs.free_units < superslabs.mapped_units / 2;
-    return few ? superslab_find_or_grow(SUPERSLAB_RUN_LARGEST) : superslab_find(SUPERSLAB_RUN_LARGEST);
+    bool few = superslabs.free_units < superslabs.mapped_units / 2 && superslab_may_begin();
+    struct superslab *home =
+        few ? superslab_find_or_grow(SUPERSLAB_RUN_LARGEST) : superslab_find(SUPERSLAB_RUN_LARGEST);
+    return home && superslab_roomy(home) ? home : NULL;
 }
 
 static struct superslab_run superslab_take_run(unsigned units, bool grows) {
@@ -306,11 +333,13 @@ static struct superslab_run superslab_take_run(unsigned units, bool grows) {
         home = superslab_find_or_grow(units);
     if (home) {
         unsigned from = superslab_place(home, units, grows);
+        bool begins = grows && !(superslab_begun(home) >> from & 1);
         if (superslab_may_hold(home, superslab_mask(from, units))) {
             run.start = home->start + (size_t)from * UNIT_SIZE;
             run.home = home;
             run.full = superslabs.decommit && (home->full & home->dirty & superslab_mask(from, units)) != 0;
             run.zeroed = superslab_hand_out(home, superslab_mask(from, units));
+            superslabs.begun_for_room += begins;
         }
     }
     lock_release(&superslabs.lock);
@@ -389,8 +418,17 @@ static uint64_t superslab_claim_dirty(struct superslab **home, uint32_t *from, b
     return 0;
 }
 
+/* Of the areas of `mask`, those that hold nothing any more may be begun again. */
+static void superslab_end_areas(const struct superslab *home, uint64_t mask) {
+    mask &= ~superslab_begun(home);
+    for (unsigned area = 0; area < SUPERSLAB_UNITS / AREA_UNITS && superslabs.begun_for_room > 0; area++)
+        superslabs.begun_for_room -= (mask & superslab_mask(area * AREA_UNITS, AREA_UNITS)) != 0;
+}
+
 static void superslab_return_empty(struct superslab *home, uint64_t mask, bool stale) {
     home->free |= mask;
+    if (superslabs.begun_for_room > 0)
+        superslab_end_areas(home, mask);
     limit_give((size_t)bits_count(mask) * UNIT_SIZE);
     superslab_add(&superslabs.free_units, bits_count(mask));
     if (stale)

@@ -70,6 +70,25 @@ static inline long rss_kib(void) {
     return rollup_kib("Rss:");
 }
 
+/* How often the kernel had no free huge page, in all processes since it started; 0 where it does not say. */
+static inline long huge_refusals(void) {
+    static const char *const fields[] = {"\nthp_fault_fallback ", "\nthp_collapse_alloc_failed "};
+    const char *text = text_of("/proc/vmstat");
+    long refusals = 0;
+
+    for (int i = 0; i < 2; i++) {
+        const char *line = strstr(text, fields[i]);
+        refusals += line != NULL ? strtol(line + strlen(fields[i]), NULL, 10) : 0;
+    }
+    return refusals;
+}
+
+/* For bars that count huge pages: what was missed when the kernel had none free tells nothing. */
+static inline void skip_if_refused(bool missed, long refusals_before) {
+    if (missed && huge_refusals() > refusals_before)
+        skip("the kernel had no free huge page");
+}
+
 /* What the tested library says about itself; false with any other allocator. */
 static inline bool ask_library(struct hakmem_statistics *statistics) {
     size_t (*read)(struct hakmem_statistics *, size_t) =

@@ -3,15 +3,39 @@
  *
  * Page faults of 6 MiB of blocks of 240 bytes, all written, in a process of its own each: with the default, by which that is a small
  * heap in small pages; with 4m, of which the second superslab is in huge pages; with 0, in huge pages from the first byte on; and with 0
- * but without huge pages.
+ * but without huge pages. And what is resident with 0 of blocks that grow: they lie close together, not each in a huge page of its own.
  *
- * SKIP where the kernel makes no huge pages on request, or makes them unasked.
+ * SKIP where the kernel makes no huge pages on request, makes them unasked, or had none free when a bar was missed.
  */
 #include "bars.h"
 
 enum { MEBI = 1 << 20, PAGE = 4096, SIZE = 240, BLOCKS = 6 * MEBI / SIZE, SMALL = 6 * MEBI / PAGE };
+enum {
+    GROWING = 8,
+    GROWS_FROM = 40000,
+    GROWS_TO = 100000,
+    BESIDE = 3 * MEBI,     /* bytes of small blocks */
+    BAR_GROWN = 8192 + 512 /* KiB: four huge pages, and what else is touched */
+};
 
-static int worker(void) {
+static int grow(void) {
+    static unsigned char *blocks[GROWING];
+    long before = rss_kib();
+    for (int i = 0; i < BESIDE / SIZE; i++)
+        taken(SIZE);
+    for (size_t size = GROWS_FROM; size <= GROWS_TO; size += size / 2)
+        for (int i = 0; i < GROWING; i++) {
+            blocks[i] = realloc(blocks[i], size);
+            CHECK(blocks[i] != NULL);
+            memset(blocks[i], 1, size);
+        }
+    dprintf(1, "%ld\n", rss_kib() - before);
+    return 0;
+}
+
+static int worker(const char *what) {
+    if (strcmp(what, "grow") == 0)
+        return grow();
     long before = page_faults();
     for (int i = 0; i < BLOCKS; i++) {
         unsigned char *block = malloc(SIZE);
@@ -22,23 +46,29 @@ static int worker(void) {
     return 0;
 }
 
-static long faults(const char *from, const char *pages) {
+static long told(const char *what, const char *from, const char *pages) {
     static struct ran ran;
     static char word[] = "worker";
 
-    run(&ran, (char *[]){self_path(), word, NULL}, (const char *const[]){from, pages, NULL}, NULL);
+    run(&ran, (char *[]){self_path(), word, (char *)what, NULL}, (const char *const[]){from, pages, NULL},
+        NULL);
     CHECK(ran.status == 0);
-    long count = strtol(ran.text, NULL, 10);
+    return strtol(ran.text, NULL, 10);
+}
+
+static long faults(const char *from, const char *pages) {
+    long count = told("fill", from, pages);
     printf("%s, %s: %ld page faults, in small pages %d\n", from, pages, count, SMALL);
     return count;
 }
 
 int main(int argc, char **argv) {
     if (is_worker(argc, argv))
-        return worker();
+        return worker(argv[2]);
     setvbuf(stdout, NULL, _IOLBF, 4096);
     if (strstr(text_of("/sys/kernel/mm/transparent_hugepage/enabled"), "[madvise]") == NULL)
         skip("the kernel makes no huge pages on request, or makes them unasked");
+    long refusals = huge_refusals();
     long as_it_is = faults("HAKMEM_HUGE_FROM=12m", "HAKMEM_HUGE_PAGES=1");
     BAR(as_it_is >= SMALL, "a small heap got huge pages");
     bar_at_most("page faults from 4m on", faults("HAKMEM_HUGE_FROM=4m", "HAKMEM_HUGE_PAGES=1"), SMALL * 3 / 4,
@@ -46,5 +76,10 @@ int main(int argc, char **argv) {
     bar_at_most("page faults from the first byte on", faults("HAKMEM_HUGE_FROM=0", "HAKMEM_HUGE_PAGES=1"),
                 SMALL / 10, SMALL / 10);
     BAR(faults("HAKMEM_HUGE_FROM=0", "HAKMEM_HUGE_PAGES=0") >= SMALL, "HAKMEM_HUGE_PAGES=0 is none");
+    long grown = told("grow", "HAKMEM_HUGE_FROM=0", "HAKMEM_HUGE_PAGES=1");
+    printf("%d KiB of small blocks, and %d that grow to %d KB: %ld KiB resident\n", BESIDE / 1024, GROWING,
+           GROWS_TO / 1000, grown);
+    bar_at_most("resident of blocks that grow", grown, BAR_GROWN, BAR_GROWN);
+    skip_if_refused(bars_result() != 0, refusals);
     return bars_result();
 }

@@ -6,7 +6,7 @@
  * which one byte in each 64 KiB is written; 64 MiB of blocks of those sizes of which the ends and one byte in each 16 KiB are.
  * Each in a process of its own.
  *
- * SKIP where the kernel makes no huge pages on request, or makes them unasked.
+ * SKIP where the kernel makes no huge pages on request, makes them unasked, or had none free when a bar was missed.
  */
 #include "bars.h"
 
@@ -134,5 +134,8 @@ static void require_huge_pages(void) {
 
 int main(void) {
     require_huge_pages();
-    return bars_each_apart(measure, 9);
+    long refusals = huge_refusals();
+    int result = bars_each_apart(measure, 9);
+    skip_if_refused(result == 1, refusals);
+    return result;
 }

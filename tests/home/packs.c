@@ -4,6 +4,8 @@
  * A small heap gets small pages, and only what comes after it has become large is asked for in huge ones. While the program goes on, the
  * janitor makes huge pages of those areas that are in use and in memory as a whole. Decided by what /proc/self/smaps says: nearly
  * all of the heap is in huge pages, and hardly more is resident than before.
+ *
+ * SKIP where the kernel cannot, or had no free huge page.
  */
 #include "home.h"
 
@@ -42,6 +44,7 @@ static bool kernel_can(void) {
 int main(void) {
     if (!kernel_can())
         skip("this kernel makes no huge pages of small ones");
+    long refusals = huge_refusals();
     for (int i = 0; i < BLOCKS; i++) {
         blocks[i] = malloc(SIZE);
         CHECK(blocks[i] != NULL);
@@ -49,7 +52,8 @@ int main(void) {
     }
     long live = (long)BLOCKS * SIZE / 1024, before = huge_kib(), rss = rss_kib();
     CHECK(before < live * BAR_PERCENT / 100);
-    AWAIT((swing(), huge_kib() >= live * BAR_PERCENT / 100));
+    AWAIT((swing(), huge_kib() >= live * BAR_PERCENT / 100 || huge_refusals() > refusals));
+    skip_if_refused(huge_kib() < live * BAR_PERCENT / 100, refusals);
     printf("%ld KiB live, in huge pages %ld, then %ld; resident %ld, then %ld\n", live, before, huge_kib(),
            rss, rss_kib());
     CHECK(rss_kib() <= rss + rss * GROWTH_PERCENT / 100 + SWING * SIZE / 1024);

@@ -462,6 +462,43 @@ static void superslab_roomy_runs_are_apart(void **state) {
     check_room();
 }
 
+static struct superslab_run roomy_at(const unsigned char *start, unsigned unit) {
+    struct superslab_run run = superslab_take_roomy(2);
+    assert_ptr_equal(run.start, start + unit * (size_t)UNIT_SIZE);
+    return run;
+}
+
+/* With huge pages from the first byte on only one area for each ROOM_EACH units in use; those that went home may be begun again. */
+static void superslab_few_areas_are_begun_for_room(void **state) {
+    (void)state;
+    superslab_configure(0, true, false);
+    assert_true(run_take(1));
+    const unsigned char *start = runs[0].start;
+    struct superslab_run begun = roomy_at(start, 16), first = roomy_at(start, 32),
+                         second = roomy_at(start, 48);
+    struct superslab_run beside = roomy_at(start, 1);
+    assert_int_equal(superslab_mapped_bytes(), 64 * (size_t)UNIT_SIZE);
+    superslab_give(first.home, first.start, 2);
+    superslab_purge(0, ALWAYS);
+    first = roomy_at(start, 32); /* the area holds the second one */
+    superslab_give(first.home, first.start, 2);
+    superslab_give(second.home, second.start, 2);
+    superslab_purge(0, ALWAYS);
+    first = roomy_at(start, 32);
+    second = roomy_at(start, 48);
+    while (run_count < ROOM_EACH)
+        assert_true(run_take(1));
+    struct superslab_run third = superslab_take_roomy(2);
+    assert_int_equal((size_t)(third.start - third.home->start) % (16 * (size_t)UNIT_SIZE), 0);
+    struct superslab_run all[] = {begun, first, second, beside, third};
+    for (unsigned i = 0; i < ARRAY_LENGTH(all); i++)
+        superslab_give(all[i].home, all[i].start, 2);
+    run_give_all();
+    superslab_configure(SIZE_MAX, true, false);
+    superslab_unmap_free();
+    check_room();
+}
+
 static void superslab_purge_is_bounded(void **state) {
     (void)state;
     for (int i = 0; i < 32; i++)
@@ -712,6 +749,7 @@ int main(void) {
     limit_configure(SIZE_MAX - 1, 0, 0); /* so that what is held is counted */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(superslab_knows_which_units_are_full, setup),
+        cmocka_unit_test_setup(superslab_few_areas_are_begun_for_room, setup),
         cmocka_unit_test_setup(superslab_roomy_runs_are_apart, setup),
         cmocka_unit_test_setup(superslab_peak_is_of_what_was_in_use, setup),
         cmocka_unit_test_setup(superslab_learns_whether_units_are_dense, setup),
