@@ -99,8 +99,8 @@ def _libraries(directory: Path) -> list[Path]:
 
 
 def _sources() -> list[Path]:
-    """Every file that a library is made of."""
-    trees = [file for name in SOURCES for file in (ROOT / name).rglob("*") if file.is_file()]
+    """All that a library is made of."""
+    trees = [path for name in SOURCES for path in once.tree(ROOT / name)]
     return [*trees, ROOT / "CMakeLists.txt", ROOT / "CMakePresets.json"]
 
 

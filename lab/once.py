@@ -24,3 +24,8 @@ def made(path: Path, is_ready: Callable[[], bool], make: Callable[[], None]) -> 
 def is_newer(path: Path, sources: Iterable[Path]) -> bool:
     """Whether it is there, and no source was changed since."""
     return path.exists() and all(source.stat().st_mtime <= path.stat().st_mtime for source in sources)
+
+
+def tree(root: Path) -> list[Path]:
+    """The folder and all that lies below it, other folders too: one of them is newer when a file of it was deleted."""
+    return [root, *root.rglob("*")]

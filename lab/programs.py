@@ -12,6 +12,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from lab import once
 from lab.errors import LabError
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -48,10 +49,7 @@ def library() -> None:
 
 
 def _is_fresh() -> bool:
-    if not STAMP.exists() or not (OUTPUT / MIXED).exists():
-        return False
-    built = STAMP.stat().st_mtime
-    return all(path.stat().st_mtime < built for path in (ROOT / "bench").rglob("*") if path.is_file())
+    return (OUTPUT / MIXED).exists() and once.is_newer(STAMP, once.tree(ROOT / "bench"))
 
 
 def _build() -> None:

@@ -41,6 +41,19 @@ def test_it_is_older_than_its_sources_or_not_there(tmp_path: Path) -> None:
     assert not once.is_newer(made, [source])
 
 
+def test_it_is_older_when_a_source_was_deleted(tmp_path: Path) -> None:
+    made, source = tmp_path / "made", tmp_path / "sources/room/source"
+    source.parent.mkdir(parents=True)
+    source.touch()
+    made.touch()
+    for path in (source, source.parent, source.parent.parent):
+        os.utime(path, (1, 1))
+    assert once.is_newer(made, once.tree(tmp_path / "sources"))
+    source.unlink()
+    os.utime(made, (2, 2))
+    assert not once.is_newer(made, once.tree(tmp_path / "sources"))
+
+
 def test_helpers_that_are_built_are_not_locked(monkeypatch: pytest.MonkeyPatch) -> None:
     built = [run.child_program(), witness.library()]
     monkeypatch.setattr(fcntl, "flock", refuse)

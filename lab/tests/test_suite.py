@@ -130,6 +130,10 @@ def test_drivers_are_stale_when_a_source_is_newer(monkeypatch, tmp_path):
     for path, when in ((source, 100), (output / programs.MIXED, 200), (output / ".suite", 200)):
         Path(path).touch()
         os.utime(path, (when, when))
+    os.utime(source.parent, (100, 100))
     assert programs._is_fresh()
     os.utime(source, (300, 300))
+    assert not programs._is_fresh()
+    os.utime(source, (100, 100))
+    os.utime(source.parent, (300, 300))  # what deleting another one does
     assert not programs._is_fresh()
