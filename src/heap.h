@@ -234,6 +234,10 @@ bool heap_can_reach(void);
 enum heap_reached { HEAP_HOLDS_NOTHING, HEAP_HOLDS, HEAP_REACHED };
 enum heap_reached heap_reach(struct heap *heap, bool now);
 
+/* True when heap_reach found the thread where it must not be disturbed, and nothing at hand has changed since: to ask the
+ * kernel again costs some eighty calls, mostly in vain. */
+bool heap_is_out_of_reach(const struct heap *heap);
+
 /* Every heap there ever was, newest first; NULL: the first one. */
 struct heap *heap_after(const struct heap *heap);
 

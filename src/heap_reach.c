@@ -178,3 +178,8 @@ enum heap_reached heap_reach(struct heap *heap, bool now) {
     heap->out_of_reach = found == REACH_BUSY;
     return found == REACH_ASLEEP ? HEAP_REACHED : HEAP_HOLDS;
 }
+
+bool heap_is_out_of_reach(const struct heap *heap) {
+    bool holds;
+    return heap->out_of_reach && reach_glance(heap, &holds) == heap->glance;
+}

@@ -96,7 +96,8 @@ static bool purge_heaps_for(size_t bytes) {
     lock_take(&purge_visitors.lock);
     struct heap *heap = purge_visitors.next ? purge_visitors.next : purge_first_heap();
     while (heap && purged < bytes && visits < VISITS_NEAR_LIMIT) {
-        visits += reaches && heap_reach(heap, true) == HEAP_REACHED;
+        if (reaches && !heap_is_out_of_reach(heap)) /* what is in vain costs as much: it counts, too */
+            visits += heap_reach(heap, true) != HEAP_HOLDS_NOTHING;
         bool more = !heap_is_tidy(heap);
         for (; more && purged < bytes && visits < VISITS_NEAR_LIMIT; visits++)
             more = heap_tidy(heap, true, &purged) == HEAP_MORE;

@@ -128,7 +128,9 @@ static void heap_reach_asks_the_busy_again_when_they_have_run(void **state) {
     fake.begin = REACH_ASLEEP;
     fake.confirm = REACH_BUSY;
     void *block = take(heap);
+    assert_false(heap_is_out_of_reach(heap));
     assert_int_equal(heap_reach(heap, true), HEAP_HOLDS);
+    assert_true(heap_is_out_of_reach(heap));
     assert_ptr_equal(sleepers_word, heap);
     assert_non_null(*(void **)heap->top[CLASS]);
     assert_int_equal(heap_reach(heap, false), HEAP_HOLDS_NOTHING); /* in vain */
@@ -136,6 +138,7 @@ static void heap_reach_asks_the_busy_again_when_they_have_run(void **state) {
     assert_int_equal(heap_reach(heap, true), HEAP_HOLDS); /* who asks for all at once asks the busy, too */
     assert_int_equal(fake.begun, 2);
     give(heap, block);
+    assert_false(heap_is_out_of_reach(heap));
     fake.confirm = REACH_ASLEEP;
     assert_int_equal(heap_reach(heap, false), HEAP_HOLDS);
     assert_int_equal(heap_reach(heap, false), HEAP_REACHED);

@@ -23,7 +23,7 @@ static struct {
     unsigned given_up;     /* pieces of what is cached */
     unsigned heap, others; /* the one that heap_after was asked for last, from 0 to others */
     size_t below_peak;
-    bool reachable, allowed; /* threads */
+    bool reachable, allowed, out_of_reach; /* threads */
     enum heap_reached reached;
     unsigned reaches, packs;
     bool may_pack;
@@ -43,6 +43,11 @@ enum heap_reached heap_reach(struct heap *heap, bool now) {
     assert_int_equal(fake.visits, fake.visits_before + fake.heap); /* before its slabs are tidied */
     fake.reaches++;
     return fake.reached;
+}
+
+bool heap_is_out_of_reach(const struct heap *heap) {
+    assert_non_null(heap);
+    return fake.out_of_reach;
 }
 
 struct heap *heap_await_visitor(void) {
@@ -300,6 +305,33 @@ static void purge_does_nothing_below_the_limit(void **state) {
     assert_int_equal(fake.steps, 1);
 }
 
+/* To look at a thread in vain costs as much as to reach it, and there may be thousands: it counts as a visit. Who was found out
+ * of reach is asked again when everything is to go home, and not in each round near a limit. */
+static void purge_P1_near_a_limit_threads_are_looked_at_in_parts(void **state) {
+    (void)state;
+    atomic_store(&limit.watching, true);
+    fake.result = HEAP_UNSETTLED;
+    fake.reachable = fake.allowed = true;
+    fake.reached = HEAP_HOLDS;
+    fake.others = 99;
+    near.wants_drain = MIB;
+    purge_after_take();
+    assert_int_equal(fake.reaches, 32);
+    for (unsigned call = 1; call < 4; call++)
+        purge_after_take();
+    assert_int_equal(fake.reaches, 100);
+    assert_int_equal(near.drains, 1);
+    fake.out_of_reach = true;
+    near.wants_drain = MIB;
+    purge_after_take();
+    purge_after_take();
+    assert_int_equal(fake.reaches, 100);
+    assert_int_equal(near.drains, 2);
+    fake.visits_before = fake.visits;
+    purge_all();
+    assert_int_equal(fake.reaches, 200);
+}
+
 static void purge_P2_advice_comes_a_quarter_of_the_limit_apart(void **state) {
     (void)state;
     fake.piece = 4 * MIB;
@@ -475,6 +507,7 @@ int main(void) {
         cmocka_unit_test_setup(purge_near_a_limit_keeps_what_fits, setup),
         cmocka_unit_test_setup(purge_near_a_limit_drains_heaps_after_each_step, setup),
         cmocka_unit_test_setup(purge_P1_near_a_limit_heaps_are_drained_in_parts, setup),
+        cmocka_unit_test_setup(purge_P1_near_a_limit_threads_are_looked_at_in_parts, setup),
         cmocka_unit_test_setup(purge_P2_advice_comes_a_quarter_of_the_limit_apart, setup),
         cmocka_unit_test_setup(purge_stays_within_the_peak, setup),
         cmocka_unit_test_setup(purge_with_a_limit_of_nothing, setup),

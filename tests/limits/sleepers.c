@@ -1,0 +1,95 @@
+/*
+ * sleepers: how often are threads looked at near HAKMEM_SOFT_LIMIT that cannot be reached?
+ *
+ * Each of many threads allocates a little in a deep call, and then sleeps in another whose frame lies over what the first
+ * has left: between its stack pointer and the end of its stack stand addresses of the library, as if a call of ours were
+ * under way. Such a thread is left alone. Meanwhile the program grows far beyond the limit: for each MiB of growth heaps are
+ * gone through, but a look at such a thread, some eighty system calls, is not made again while it sleeps. The program
+ * has its own syscall(), through which the library makes its calls.
+ */
+#include "limits.h"
+#include "../kernel_call.h"
+#include <stdatomic.h>
+#include <sys/syscall.h>
+
+enum {
+    THREADS = 100,
+    GROWTH = 100, /* MiB */
+    GROWN = 1000,
+    MOST = 4 /* looks at each of them */
+};
+
+static atomic_ulong looks; /* how a look begins */
+static pthread_barrier_t asleep;
+
+/* Not by a function of libc: it may not be bound yet. */
+static bool is_of_a_thread(const char *path) {
+    static const char begin[] = "/proc/self/task/";
+    for (size_t i = 0; begin[i] != '\0'; i++)
+        if (path[i] != begin[i])
+            return false;
+    return true;
+}
+
+long syscall(long number, ...) {
+    long a[6];
+    KERNEL_WORDS(a, number);
+    if (number == SYS_openat && is_of_a_thread((const char *)(uintptr_t)a[1]))
+        atomic_fetch_add(&looks, 1);
+    return kernel_result(kernel_call(number, a));
+}
+
+__attribute__((noinline)) static void use_a_little(void) {
+    void *blocks[40];
+    for (size_t i = 0; i < 40; i++)
+        CHECK((blocks[i] = malloc(100)) != NULL);
+    for (size_t i = 0; i < 40; i++)
+        free(blocks[i]);
+}
+
+/* The frames of the calls that malloc makes lie at a different depth each time: somewhere below one stays. */
+__attribute__((noinline)) static void use_deeply(unsigned depth) {
+    volatile char frame[256];
+    frame[0] = (char)depth;
+    if (depth > 0)
+        use_deeply(depth - 1);
+    use_a_little();
+    frame[1] = frame[0];
+}
+
+__attribute__((noinline)) static void sleep_above(void) {
+    volatile char frame[16384];
+    frame[0] = 0;
+    CHECK(frame[0] == 0);
+    pthread_barrier_wait(&asleep);
+    for (;;)
+        pause();
+}
+
+static void *sleeper(void *nothing) {
+    use_deeply(8);
+    sleep_above();
+    return nothing;
+}
+
+int main(int argc, char **argv) {
+    static const char *const limited[] = {"HAKMEM_SOFT_LIMIT=16m", "HAKMEM_PURGE_DELAY=3600000", NULL};
+    if (!is_worker(argc, argv)) {
+        dprintf(2, "%s", run_role("worker", limited, 0));
+        return 0;
+    }
+    pthread_t thread;
+    CHECK(pthread_barrier_init(&asleep, NULL, THREADS + 1) == 0);
+    for (unsigned i = 0; i < THREADS; i++)
+        CHECK(pthread_create(&thread, NULL, sleeper, NULL) == 0);
+    pthread_barrier_wait(&asleep);
+    void **list = hold(GROWN, GROWTH * MIB);
+    CHECK(held >= GROWTH * MIB);
+    unsigned long made = atomic_load(&looks);
+    dprintf(2, "%lu looks at %d threads\n", made, THREADS);
+    if (made == 0)
+        skip("threads are not looked at here, or not through this program's syscall()");
+    CHECK(made <= (unsigned long)MOST * THREADS);
+    drop(list);
+    _exit(0);
+}
