@@ -276,7 +276,7 @@ static NOINLINE void *alloc_calloc_large(size_t count, size_t size) {
     if (alloc_is_forced())
         return next_calloc(count, size);
     void *block = alloc_large_aligned(count * size, SIZECLASS_GRANULE, &zeroed, __builtin_return_address(0));
-    return block && !zeroed ? memset(block, 0, count * size) : block;
+    return block && !zeroed ? large_clear(block, count * size) : block;
 }
 
 enum { CLEARED_HERE = 64 /* bytes */ };

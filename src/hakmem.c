@@ -32,6 +32,7 @@
 #include "spare.c"
 
 #include "large.c"
+#include "large_clear.c"
 #include "large_hold.c"
 #include "large_map.c"
 #include "large_purge.c"

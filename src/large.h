@@ -51,6 +51,9 @@ void *large_new(size_t size, size_t alignment, bool *zeroed);
  * into what waits, one that has room for more serves. docs/experiments/growing-runs.md */
 void *large_new_to_grow(size_t size, size_t from);
 
+/* Makes the first `bytes` of a block read as zero. Pages of a mapping that are not in memory stay missing. Returns the block. */
+void *large_clear(void *block, size_t bytes);
+
 /* Frees the block of a record; the pagemap no longer knows its start afterwards. */
 void large_delete(struct large *large);
 

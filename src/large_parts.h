@@ -2,6 +2,7 @@
  *
  *     large         a block: from what waits, from a superslab or a mapping; and back
  *     large_hold    what is live and what waits, in bytes; what is too much of it
+ *     large_clear   a block that is to read as zero
  *     large_map     mappings: made, stretched, filled with the pages of those that wait
  *     large_resize  a block that grows or shrinks
  *     large_purge   all in all: what goes home now, or after a rest

@@ -59,3 +59,15 @@ size_t pages_resident(const void *start, size_t bytes, enum pages_density *densi
     *density = found.touched == 0 ? PAGES_UNTOUCHED : dense ? PAGES_DENSE : PAGES_SPARSE;
     return looked == pages ? count * page : bytes / looked * count;
 }
+
+size_t pages_run(const void *start, size_t bytes, bool *there) {
+    unsigned char present[PAGES_SAMPLE];
+    size_t page = os_page_size(), most = bytes < PAGES_RUN ? bytes : PAGES_RUN, pages = most / page, run = 1;
+    *there = true;
+    if (!os_in_memory(start, pages, present))
+        return bytes;
+    *there = present[0] & 1;
+    while (run < pages && (present[run] & 1) == (present[0] & 1))
+        run++;
+    return run * page;
+}

@@ -11,9 +11,10 @@
 #ifndef HAKMEM_PAGES_H
 #define HAKMEM_PAGES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
-enum { PAGES_COUNTED = 16 * 1024 * 1024, PAGES_AREA = 2 * 1024 * 1024 };
+enum { PAGES_COUNTED = 16 * 1024 * 1024, PAGES_AREA = 2 * 1024 * 1024, PAGES_RUN = 512 * 1024 };
 
 /* Of the areas of PAGES_AREA bytes (a huge page of most machines) that have a page in memory, whether they have three quarters
  * of their pages there, on average. PAGES_UNTOUCHED: none has one, or the system does not say. */
@@ -21,5 +22,9 @@ enum pages_density { PAGES_UNTOUCHED, PAGES_SPARSE, PAGES_DENSE };
 
 /* Bytes of the range that are in memory; all of them where the system does not say. */
 size_t pages_resident(const void *start, size_t bytes, enum pages_density *density);
+
+/* Bytes at the beginning of a range of whole pages that are all in memory, or all are not: *there. At most PAGES_RUN; all are there where
+ * the system does not say. What is not may still hold something, as in swap. */
+size_t pages_run(const void *start, size_t bytes, bool *there);
 
 #endif

@@ -497,6 +497,10 @@ bool superslab_decommit(struct superslab *home, void *start, size_t bytes) {
     return os_advise(start, bytes, superslabs.decommit_lazily ? OS_FREE : OS_DONTNEED);
 }
 
+bool superslab_clear(void *start, size_t bytes) {
+    return superslabs.decommit && os_advise(start, bytes, OS_DONTNEED);
+}
+
 /* Gives claimed units home. Under the lock, which is not held during the call. Returns whether they went. */
 static bool superslab_send_home(struct superslab *home, uint64_t mask) {
     unsigned char *start = home->start + (size_t)bits_lowest(mask) * UNIT_SIZE;

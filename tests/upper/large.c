@@ -1787,6 +1787,64 @@ static void large_huge_is_what_the_last_area_is(void **state) {
 enum { GIVE_UP_MORE = 2 * LARGE_GIVE_UP };
 
 /* However much is too much, one call gives up so many blocks; the next one goes on. */
+/* A block of 3 MiB of which `written` bytes hold something, taken again and cleared. Returns the advice that was given for that. */
+static unsigned cleared(size_t written, unsigned refuse, size_t *resident) {
+    enum { BYTES = 3 * MIB - 5000 };
+    enum pages_density density;
+    bool zeroed;
+    unsigned char *block = large_new(BYTES, 16, &zeroed);
+    assert_non_null(block);
+    memset(block, 0xff, written);
+    large_delete(pagemap_record(block));
+    block = large_new(BYTES, 16, &zeroed);
+    assert_false(zeroed);
+    kernel.advise.count = 0;
+    kernel.advise.refuse = refuse;
+    assert_ptr_equal(large_clear(block, BYTES), block);
+    unsigned advised = kernel.advise.count;
+    kernel.advise.refuse = 0;
+    *resident = pages_resident(block, 3 * MIB, &density);
+    for (size_t at = 0; at < BYTES; at += at < written ? 1 : os_page_size())
+        assert_int_equal(block[at], 0);
+    large_delete(pagemap_record(block));
+    large_purge(0, UINT_MAX);
+    return advised;
+}
+
+static void large_clear_touches_what_is_there(void **state) {
+    (void)state;
+    size_t resident;
+    superslab_configure(SIZE_MAX, true, false);
+    assert_int_equal(cleared(3 * MIB - 5000, 0, &resident), 0);
+    assert_int_equal(cleared(MIB, 0, &resident), 1);
+    assert_int_equal(resident, MIB);
+    assert_int_equal(cleared(MIB, 1, &resident), 1); /* refused: written */
+    assert_true(resident >= 3 * MIB - 8192);
+    superslab_configure(SIZE_MAX, false, false);
+    assert_int_equal(cleared(MIB, 0, &resident), 0);
+    assert_true(resident >= 3 * MIB - 8192);
+    superslab_configure(SIZE_MAX, true, false);
+}
+
+/* Of many pages that lie apart, only so many calls; behind them all goes home. */
+static void large_clear_makes_some_calls(void **state) {
+    (void)state;
+    enum { PAGES = 1024 };
+    enum pages_density density;
+    size_t page = os_page_size();
+    bool zeroed;
+    unsigned char *block = large_new(PAGES * page, 16, &zeroed);
+    for (size_t i = 0; i < PAGES; i += 2)
+        block[i * page] = 1;
+    kernel.advise.count = 0;
+    large_clear(block, PAGES * page);
+    assert_int_equal(kernel.advise.count, 65);
+    assert_int_equal(pages_resident(block, PAGES * page, &density), 65 * page);
+    for (size_t i = 0; i < PAGES; i++)
+        assert_int_equal(block[i * page], 0);
+    delete_block(block);
+}
+
 static void large_P2_one_call_gives_up_some(void **state) {
     (void)state;
     void *blocks[GIVE_UP_MORE + 2];
@@ -1907,6 +1965,8 @@ int main(void) {
         cmocka_unit_test_setup(large_stops_at_the_hard_limit, setup),
         cmocka_unit_test_setup(large_without_records_takes_nothing, setup),
         cmocka_unit_test_setup(large_is_measured_now_and_then, setup),
+        cmocka_unit_test_setup(large_clear_touches_what_is_there, setup),
+        cmocka_unit_test_setup(large_clear_makes_some_calls, setup),
         cmocka_unit_test_setup(large_P2_what_is_written_is_seen, setup),
         cmocka_unit_test_setup(large_keeps_nothing_near_the_soft_limit, setup),
         cmocka_unit_test_setup(large_freed_last_is_at_hand, setup),
