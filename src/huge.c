@@ -1,46 +1,77 @@
 #include "huge.h"
 
+#include "base.h"
 #include "limit.h"
 #include "os.h"
 
-static struct {
-    bool asks;
+/* What is known of the blocks of one size. */
+struct huge_size {
     _Atomic bool whole;          /* as far as is known, the program writes such blocks whole */
     _Atomic uint32_t wanted;     /* mappings that were to get huge pages, or to be a probe */
     const void *_Atomic watched; /* the last block with small pages, NULL once it has told */
+};
+
+static struct {
+    bool asks;
+    struct huge_size sizes[HUGE_SIZES]; /* from HUGE_LEAST on, by doubling; the last one has no end */
 } huges;
 
-void huge_watch(const void *start) {
+static struct huge_size *huge_size_of(size_t bytes) {
+    unsigned doubling = bytes > HUGE_LEAST ? bits_highest(bytes / HUGE_LEAST) : 0;
+    return &huges.sizes[doubling < HUGE_SIZES ? doubling : HUGE_SIZES - 1];
+}
+
+void huge_watch(const void *start, size_t bytes) {
     if (huges.asks)
-        atomic_store_explicit(&huges.watched, start, memory_order_relaxed);
+        atomic_store_explicit(&huge_size_of(bytes)->watched, start, memory_order_relaxed);
 }
 
-void huge_learn(enum pages_density density) {
+static void huge_note(struct huge_size *size, enum pages_density density) {
     if (density != PAGES_UNTOUCHED)
-        atomic_store_explicit(&huges.whole, density == PAGES_DENSE, memory_order_relaxed);
+        atomic_store_explicit(&size->whole, density == PAGES_DENSE, memory_order_relaxed);
 }
 
-bool huge_look(const void *start, size_t bytes) {
+void huge_learn(const void *start, size_t bytes, enum pages_density density) {
+    struct huge_size *size = huge_size_of(bytes);
+    const void *watched = start;
+    huge_note(size, density);
+    atomic_compare_exchange_strong_explicit(&size->watched, &watched, NULL, memory_order_relaxed,
+                                            memory_order_relaxed);
+}
+
+static enum pages_density huge_density(const void *start, size_t bytes) {
     enum pages_density density = PAGES_UNTOUCHED;
     if (huges.asks && bytes >= HUGE_LEAST)
         pages_resident(start, bytes, &density);
-    huge_learn(density);
+    return density;
+}
+
+bool huge_look(const void *start, size_t bytes) {
+    enum pages_density density = huge_density(start, bytes);
+    huge_note(huge_size_of(bytes), density);
     return density == PAGES_DENSE;
 }
 
 /* What is watched may be gone by now: then the kernel does not say, or tells of another block. */
-static bool huge_is_known(void) {
-    const void *watched = atomic_load_explicit(&huges.watched, memory_order_relaxed);
-    if (watched && !atomic_load_explicit(&huges.whole, memory_order_relaxed) &&
-        huge_look(watched, HUGE_LEAST))
-        atomic_store_explicit(&huges.watched, NULL, memory_order_relaxed);
-    return atomic_load_explicit(&huges.whole, memory_order_relaxed);
+static bool huge_is_known(struct huge_size *size) {
+    const void *watched = atomic_load_explicit(&size->watched, memory_order_relaxed);
+    if (watched && !atomic_load_explicit(&size->whole, memory_order_relaxed) &&
+        huge_density(watched, HUGE_LEAST) == PAGES_DENSE) {
+        huge_note(size, PAGES_DENSE);
+        atomic_store_explicit(&size->watched, NULL, memory_order_relaxed);
+    }
+    return atomic_load_explicit(&size->whole, memory_order_relaxed);
+}
+
+bool huge_suits(size_t bytes) {
+    return huge_is_known(huge_size_of(bytes));
 }
 
 bool huge_wants(size_t bytes) {
-    if (!huges.asks || bytes < HUGE_LEAST || !huge_is_known() || limit_near() || !limit_may_split())
+    struct huge_size *size = huge_size_of(bytes);
+    if (!huges.asks || bytes < HUGE_LEAST || !huge_is_known(size) || limit_near() || !limit_may_split())
         return false;
-    return atomic_fetch_add_explicit(&huges.wanted, 1, memory_order_relaxed) % HUGE_PROBE != HUGE_PROBE - 1;
+    return atomic_fetch_add_explicit(&size->wanted, 1, memory_order_relaxed) % HUGE_PROBE != HUGE_PROBE - 1;
 }
 
 bool huge_ask(void *start, size_t bytes) {

@@ -2,10 +2,12 @@
  *
  * Owns what is known of that. A huge page comes with one fault instead of 512; but of a program that writes a byte here and there
  * it makes 512 pages resident for one. So small pages come first, and tell: where the pieces of a block that were touched at all
- * were touched nearly whole, the next blocks get huge pages. docs/experiments/huge-pages-of-large-blocks.md
+ * were touched nearly whole, the next blocks get huge pages. A program may have tables that it touches here and there beside buffers
+ * that it fills: so what a block tells, it tells of those of its size, which are all within one doubling from HUGE_LEAST on.
+ * docs/experiments/huge-pages-of-large-blocks.md
  *
- * P1  no new mapping is to get huge pages before one with small pages was seen to be written whole, or after one was not
- * P2  each HUGE_PROBE-th block has small pages, so that what is known stays true
+ * P1  no new mapping is to get huge pages before one of its size with small pages was seen to be written whole, or after one was not
+ * P2  each HUGE_PROBE-th block of a size has small pages, so that what is known stays true
  *
  * Called by large alone, by any thread, never under a lock: what is known is a hint, in relaxed atomics that pair with nothing.
  * Each call takes bounded time (pages_resident).
@@ -19,21 +21,26 @@
 
 #define HUGE_LEAST \
     ((size_t)PAGES_AREA) /* bytes of a block that a huge page fits into; and where one begins */
-enum { HUGE_PROBE = 32 };
+enum { HUGE_PROBE = 32, HUGE_SIZES = 8 };
 
 /* Whether a new mapping of so many bytes is to get huge pages: then it is to begin at a multiple of HUGE_LEAST. */
 bool huge_wants(size_t bytes);
 
+/* Whether a mapping that has huge pages may become one of so many bytes, HUGE_LEAST or more. */
+bool huge_suits(size_t bytes);
+
 /* Asks for huge pages for what is not yet in memory of a mapping of ours. Returns whether the kernel heard. */
 bool huge_ask(void *start, size_t bytes);
 
-/* A mapping with small pages was made, of HUGE_LEAST bytes or more: it is looked at before the next one is made. NULL: none. */
-void huge_watch(const void *start);
+/* A mapping with small pages was made, of HUGE_LEAST bytes or more: it is looked at before the next one of its size is made.
+ * NULL: the last one tells nothing. */
+void huge_watch(const void *start, size_t bytes);
 
-/* What is in memory of such a mapping was looked at: what that shows holds from here on. */
-void huge_learn(enum pages_density density);
+/* What is in memory of such a mapping was looked at when its block went: what that shows holds from here on of those of its size.
+ * It is watched no more, as the next block in it may be of another size. */
+void huge_learn(const void *start, size_t bytes, enum pages_density density);
 
-/* Looks at one, if it has HUGE_LEAST bytes. Returns whether it was written whole. */
+/* Looks at one, and learns from it, if it has HUGE_LEAST bytes. Returns whether it was written whole. */
 bool huge_look(const void *start, size_t bytes);
 
 /* Whether anything may be asked for. Told by lifecycle once. */

@@ -25,7 +25,7 @@ static NOINLINE void large_measure(struct large *large) {
         enum pages_density density;
         large->resident = pages_resident(large->start, large->extent, &density);
         if (large_tells(large, large->extent))
-            huge_learn(density);
+            huge_learn(large->start, large->extent, density);
     }
     favour_take(&larges.lock);
     size_t change = large->resident > before ? large->resident - before : before - large->resident;

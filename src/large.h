@@ -10,7 +10,7 @@
  * much as is too much. A block that grows is copied into what waits, is warm and has room for it; else it takes its pages along
  * (mremap), into a longer mapping that waits if there is one, and keeps the rest as slack. One that shrinks keeps that, too.
  *
- * A mapping gets huge pages where those before it were written whole (huge.h), and one that grows where it was itself.
+ * A mapping gets huge pages where those of its size before it were written whole (huge.h), and one that grows where it was itself.
  *
  * Of a long block (above LARGE_LONG) all counts, because the next one may touch what the last one has not. Where none of
  * nearly the size waits, a longer one serves and lends the rest as slack, or the longest is stretched, and only its new

@@ -43,7 +43,7 @@ struct large *large_map(size_t bytes, size_t alignment, size_t replaced) {
         os_name(large->start, bytes, OS_LARGE);
         large->huge = huge && huge_ask(large->start, bytes);
         if (!large->huge && bytes >= HUGE_LEAST)
-            huge_watch(large->start);
+            huge_watch(large->start, bytes);
         large_count_mapped(bytes);
         return large;
     }
@@ -163,12 +163,13 @@ bool large_fill(struct large *large, size_t from) {
     }
     bool any = end < large->extent;
     if (any)
-        huge_watch(NULL);
+        huge_watch(NULL, large->extent);
     return any;
 }
 
 /* For a long block, or where something that waits would have to go home for a new one: the longest mapping that waits and is
- * too short (one that is in memory, unless it is long), stretched, so that only its new pages are faulted. */
+ * too short (one that is in memory, unless it is long), stretched, so that only its new pages are faulted; by huge ones only where
+ * a new mapping of that size might have them. */
 static struct large *large_take_stretched(size_t bytes, size_t alignment) {
     if (alignment > UNIT_SIZE)
         return NULL;
@@ -181,8 +182,11 @@ static struct large *large_take_stretched(size_t bytes, size_t alignment) {
     if (!large)
         return NULL;
     size_t before = large->extent;
-    if (large_stretch(large, bytes)) {
+    bool suits = !large->huge || huge_suits(bytes);
+    if (suits && large_stretch(large, bytes)) {
         large_fill(large, before);
+        large->given = true; /* what it has in memory is of a block of another size */
+        huge_watch(NULL, bytes);
         return large;
     }
     large_settle(large);

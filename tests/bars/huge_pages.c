@@ -3,14 +3,23 @@
  *
  * Page faults: blocks of 16 MiB that are all written, kept; a vector that doubles to 256 MiB and is written as it grows; 64 MiB of blocks
  * of 11,500, of 30,000 and of 250,000 bytes that are all written. Resident memory over what was touched: as many blocks of 16 MiB of
- * which one byte in each 64 KiB is written; 64 MiB of blocks of those sizes of which the ends and one byte in each 16 KiB are.
+ * which one byte in each 64 KiB is written; the same while blocks of 3 MiB that are all written come between, once
+ * kept, once freed and taken in turn; 64 MiB of blocks of those sizes of which the ends and one byte in each 16 KiB are.
  * Each in a process of its own.
  *
  * SKIP where the kernel makes no huge pages on request, makes them unasked, or had none free when a bar was missed.
  */
 #include "bars.h"
 
-enum { MEBI = 1 << 20, PAGE = 4096, BLOCK = 16 * MEBI, BLOCKS = 16, STRIDE = 64 << 10, SMALL = BLOCK / PAGE };
+enum {
+    MEBI = 1 << 20,
+    PAGE = 4096,
+    BLOCK = 16 * MEBI,
+    BLOCKS = 16,
+    STRIDE = 64 << 10,
+    BUFFER = 3 * MEBI,
+    SMALL = BLOCK / PAGE
+};
 /* Faults: those of one block in small pages, which tells; of the rest one for each huge page; and a quarter of a block more. */
 enum {
     BAR_WHOLE = SMALL + SMALL / 4 + BLOCKS * BLOCK / (2 * MEBI),
@@ -69,6 +78,39 @@ static void sparse(void) {
     bar_at_most("blocks written here and there", percent, BAR_SPARSE, BAR_SPARSE);
 }
 
+/* Blocks of both sizes in turn, that are kept or, in each further round, freed before. */
+static void sparse_between_whole(int rounds) {
+    static void *buffers[BLOCKS];
+    long before = rss_kib(), touched = BLOCKS * (BUFFER / 1024 + BLOCK / STRIDE * (PAGE / 1024));
+
+    for (int i = 0; i < rounds * BLOCKS; i++) {
+        void **buffer = &buffers[i % BLOCKS];
+        unsigned char **block = &blocks[i % BLOCKS];
+        free(*buffer);
+        *buffer = malloc(BUFFER);
+        CHECK(*buffer != NULL);
+        memset(*buffer, 1, BUFFER);
+        free(*block);
+        *block = malloc(BLOCK);
+        CHECK(*block != NULL);
+        for (size_t at = 0; at < BLOCK; at += STRIDE)
+            (*block)[at] = 1;
+    }
+    long percent = (rss_kib() - before) * 100 / touched;
+    printf("%d blocks of 16 MiB, a byte in each 64 KiB, and of 3 MiB, written whole, in turn, %d times: "
+           "%ld %% of the touched pages are resident\n",
+           BLOCKS, rounds, percent);
+    bar_at_most("blocks written here and there beside others written whole", percent, BAR_SPARSE, BAR_SPARSE);
+}
+
+static void kept_between_whole(void) {
+    sparse_between_whole(1);
+}
+
+static void taken_between_whole(void) {
+    sparse_between_whole(8);
+}
+
 static int compare_pages(const void *left, const void *right) {
     uintptr_t a = *(const uintptr_t *)left, b = *(const uintptr_t *)right;
 
@@ -116,14 +158,14 @@ static void medium_whole(size_t size) {
 }
 
 static int measure(int which) {
-    static void (*const measures[])(void) = {whole, vector, sparse};
+    static void (*const measures[])(void) = {whole, vector, sparse, kept_between_whole, taken_between_whole};
     static const size_t sizes[] = {11500, 30000, 250000};
 
     setvbuf(stdout, NULL, _IOLBF, 4096);
-    if (which < 3)
+    if (which < 5)
         measures[which]();
     else
-        (which % 2 ? here_and_there : medium_whole)(sizes[(which - 3) / 2]);
+        (which % 2 ? here_and_there : medium_whole)(sizes[(which - 5) / 2]);
     return bars_result();
 }
 
@@ -135,7 +177,7 @@ static void require_huge_pages(void) {
 int main(void) {
     require_huge_pages();
     long refusals = huge_refusals();
-    int result = bars_each_apart(measure, 9);
+    int result = bars_each_apart(measure, 11);
     skip_if_refused(result == 1, refusals);
     return result;
 }

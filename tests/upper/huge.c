@@ -15,9 +15,7 @@ static int setup(void **state) {
     kernel_reset(state);
     block = os_map_aligned(BLOCK, HUGE_LEAST, NULL);
     os_advise(block, BLOCK, OS_SMALL);
-    huges.whole = false;
-    huges.wanted = 0;
-    huges.watched = NULL;
+    memset(huges.sizes, 0, sizeof huges.sizes);
     huge_configure(true);
     limit_configure(SIZE_MAX, 0, 0);
     return 0;
@@ -36,7 +34,7 @@ static void write_here_and_there(void) {
 static void huge_P1_nothing_is_known_at_first(void **state) {
     (void)state;
     assert_false(huge_wants(BLOCK));
-    huge_watch(block);
+    huge_watch(block, BLOCK);
     assert_false(huge_wants(BLOCK)); /* untouched yet */
     memset(block, 1, BLOCK);
     assert_true(huge_wants(BLOCK));
@@ -45,16 +43,16 @@ static void huge_P1_nothing_is_known_at_first(void **state) {
 
 static void huge_P1_a_sparse_block_says_no(void **state) {
     (void)state;
-    huge_watch(block);
+    huge_watch(block, BLOCK);
     write_here_and_there();
     assert_false(huge_wants(BLOCK));
     assert_false(huge_look(block, BLOCK));
-    huge_learn(PAGES_DENSE);
+    huge_learn(NULL, BLOCK, PAGES_DENSE);
     assert_true(huge_wants(BLOCK));
     assert_false(huge_look(block, BLOCK)); /* the last word */
     assert_false(huge_wants(BLOCK));
-    huge_learn(PAGES_DENSE);
-    huge_learn(PAGES_UNTOUCHED); /* says nothing */
+    huge_learn(NULL, BLOCK, PAGES_DENSE);
+    huge_learn(NULL, BLOCK, PAGES_UNTOUCHED); /* says nothing */
     assert_true(huge_wants(BLOCK));
 }
 
@@ -65,20 +63,69 @@ static void huge_looks_at_blocks_that_hold_a_huge_page(void **state) {
     assert_true(huge_look(block, HUGE_LEAST));
 }
 
+static void huge_P1_one_size_tells_nothing_of_another(void **state) {
+    (void)state;
+    unsigned char *sparse = os_map_aligned(2 * BLOCK, HUGE_LEAST, NULL);
+    os_advise(sparse, 2 * BLOCK, OS_SMALL);
+    huge_watch(sparse, 2 * BLOCK);
+    huge_watch(block, BLOCK);
+    memset(block, 1, BLOCK);
+    sparse[0] = sparse[BLOCK] = 1;
+    assert_true(huge_wants(BLOCK));
+    assert_false(huge_wants(2 * BLOCK));
+    assert_false(huge_look(sparse, 2 * BLOCK)); /* nor does it say no to the others */
+    assert_true(huge_look(block, BLOCK));
+    assert_true(huge_wants(BLOCK));
+    assert_false(huge_wants(2 * BLOCK));
+    huge_learn(NULL, BLOCK, PAGES_SPARSE);
+    huge_learn(NULL, 2 * BLOCK, PAGES_DENSE);
+    assert_false(huge_wants(BLOCK));
+    assert_true(huge_wants(2 * BLOCK));
+    huge_watch(block, BLOCK);
+    huge_watch(NULL, 2 * BLOCK);
+    assert_ptr_equal(huge_size_of(BLOCK)->watched, block);
+    assert_true(os_unmap(sparse, 2 * BLOCK));
+}
+
+static void huge_a_size_is_a_doubling(void **state) {
+    (void)state;
+    assert_ptr_equal(huge_size_of(HUGE_LEAST), huges.sizes);
+    assert_ptr_equal(huge_size_of(2 * HUGE_LEAST - 1), huges.sizes);
+    assert_ptr_equal(huge_size_of(2 * HUGE_LEAST), huges.sizes + 1);
+    assert_ptr_equal(huge_size_of(HUGE_LEAST - 1), huges.sizes);
+    assert_ptr_equal(huge_size_of(0), huges.sizes);
+    assert_ptr_equal(huge_size_of(HUGE_LEAST << (HUGE_SIZES - 1)), huges.sizes + HUGE_SIZES - 1);
+    assert_ptr_equal(huge_size_of(SIZE_MAX), huges.sizes + HUGE_SIZES - 1);
+}
+
 /* One that is gone meanwhile is no sign of anything. */
 static void huge_watches_what_may_go(void **state) {
     (void)state;
     unsigned char *other = os_map_aligned(BLOCK, HUGE_LEAST, NULL);
     memset(other, 1, BLOCK);
-    huge_watch(other);
+    huge_watch(other, BLOCK);
     assert_true(os_unmap(other, BLOCK));
     assert_false(huge_wants(BLOCK));
+}
+
+/* Nor one whose block is gone: it waits, and the next one there may be of another size. */
+static void huge_watches_no_block_that_has_gone(void **state) {
+    (void)state;
+    huge_watch(block, BLOCK);
+    huge_learn(block + HUGE_LEAST, BLOCK, PAGES_UNTOUCHED);
+    assert_ptr_equal(huge_size_of(BLOCK)->watched, block);
+    huge_learn(block, BLOCK, PAGES_UNTOUCHED);
+    memset(block, 1, BLOCK);
+    assert_false(huge_wants(BLOCK));
+    assert_false(huge_suits(BLOCK));
+    huge_watch(block, BLOCK);
+    assert_true(huge_suits(BLOCK));
 }
 
 static void huge_P2_some_are_probes(void **state) {
     (void)state;
     unsigned wanted = 0;
-    huge_learn(PAGES_DENSE);
+    huge_learn(NULL, BLOCK, PAGES_DENSE);
     for (unsigned i = 0; i < 4 * HUGE_PROBE; i++)
         wanted += huge_wants(BLOCK);
     assert_int_equal(wanted, 4 * (HUGE_PROBE - 1));
@@ -86,7 +133,7 @@ static void huge_P2_some_are_probes(void **state) {
 
 static void huge_is_not_asked_for_where_it_may_not(void **state) {
     (void)state;
-    huge_learn(PAGES_DENSE);
+    huge_learn(NULL, BLOCK, PAGES_DENSE);
     limit.tight = true; /* P5 of limit */
     assert_false(huge_wants(BLOCK));
     assert_false(huge_ask(block, BLOCK));
@@ -100,8 +147,8 @@ static void huge_is_not_asked_for_where_it_may_not(void **state) {
     huge_configure(false);
     assert_false(huge_wants(BLOCK));
     memset(block, 1, BLOCK);
-    huge_watch(block);
-    assert_null(huges.watched);
+    huge_watch(block, BLOCK);
+    assert_null(huge_size_of(BLOCK)->watched);
     assert_false(huge_look(block, BLOCK));
 }
 
@@ -117,8 +164,11 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(huge_P1_nothing_is_known_at_first, setup, teardown),
         cmocka_unit_test_setup_teardown(huge_P1_a_sparse_block_says_no, setup, teardown),
+        cmocka_unit_test_setup_teardown(huge_P1_one_size_tells_nothing_of_another, setup, teardown),
+        cmocka_unit_test_setup_teardown(huge_a_size_is_a_doubling, setup, teardown),
         cmocka_unit_test_setup_teardown(huge_looks_at_blocks_that_hold_a_huge_page, setup, teardown),
         cmocka_unit_test_setup_teardown(huge_watches_what_may_go, setup, teardown),
+        cmocka_unit_test_setup_teardown(huge_watches_no_block_that_has_gone, setup, teardown),
         cmocka_unit_test_setup_teardown(huge_P2_some_are_probes, setup, teardown),
         cmocka_unit_test_setup_teardown(huge_is_not_asked_for_where_it_may_not, setup, teardown),
         cmocka_unit_test_setup_teardown(huge_ask_says_what_the_kernel_says, setup, teardown),

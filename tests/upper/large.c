@@ -1599,12 +1599,18 @@ static void large_P2_a_shrunken_block_counts_for_what_is_left(void **state) {
 
 /* ---- huge pages ---- */
 
+static void learn_of_all_sizes(enum pages_density density) {
+    for (size_t size = HUGE_LEAST; size <= 64 * MIB; size *= 2) {
+        huge_learn(NULL, size, density);
+        huge_watch(NULL, size);
+    }
+}
+
 static int setup_huge(void **state) {
     setup(state);
     large_purge(0, ALWAYS);
     huge_configure(true);
-    huge_learn(PAGES_SPARSE);
-    huge_watch(NULL);
+    learn_of_all_sizes(PAGES_SPARSE);
     return 0;
 }
 
@@ -1644,7 +1650,7 @@ static void large_huge_pages_after_one_that_was_written_whole(void **state) {
     assert_false(is_huge(fourth));
     delete_block(first); /* which was hardly written: it says so when it is measured */
     kernel.advise.refuse = 0;
-    void *fifth = new_block(24 * MIB);
+    void *fifth = new_block(7 * MIB);
     assert_false(is_huge(fifth));
     delete_block(fifth);
     delete_block(fourth);
@@ -1658,7 +1664,7 @@ static void large_huge_pages_after_a_free(void **state) {
     (void)state;
     skip_without_huge_pages();
     unsigned char *block = new_dense_block(5 * MIB);
-    huge_watch(NULL);
+    huge_watch(NULL, 5 * MIB);
     delete_block(block);
     void *same = new_block(5 * MIB), *other = new_block(5 * MIB);
     assert_false(is_huge(same));
@@ -1675,8 +1681,7 @@ static void large_huge_pages_of_others_tell_nothing(void **state) {
     unsigned char *first = new_dense_block(4 * MIB), *second = new_dense_block(3 * MIB);
     delete_block(first);
     delete_block(second);
-    huge_learn(PAGES_SPARSE);
-    huge_watch(NULL);
+    learn_of_all_sizes(PAGES_SPARSE);
     unsigned char *given = new_block(7 * MIB);
     assert_true(record_of(given)->given);
     delete_block(given);
@@ -1685,6 +1690,29 @@ static void large_huge_pages_of_others_tell_nothing(void **state) {
     assert_false(is_huge(next));
     delete_block(next);
     delete_block(same);
+    check_cache();
+}
+
+/* A huge mapping that waits is stretched for a size that is written whole only, and then tells nothing. */
+static void large_huge_pages_of_one_size_are_not_for_another(void **state) {
+    (void)state;
+    skip_without_huge_pages();
+    huge_learn(NULL, 3 * MIB, PAGES_DENSE);
+    unsigned char *buffer = new_dense_block(3 * MIB);
+    assert_true(is_huge(buffer));
+    delete_block(buffer);
+    unsigned char *table = new_block(18 * MIB); /* not the buffer's mapping, only its pages, at the end */
+    assert_int_equal(seams_last(&record_of(table)->seams), 15 * MIB);
+    delete_block(table);
+    large_purge(0, ALWAYS);
+    huge_learn(NULL, 18 * MIB, PAGES_DENSE);
+    buffer = new_dense_block(3 * MIB);
+    assert_true(is_huge(buffer));
+    delete_block(buffer);
+    table = new_block(18 * MIB);
+    assert_int_equal(seams_count(&record_of(table)->seams), 0);
+    assert_true(is_huge(table) && record_of(table)->given);
+    delete_block(table);
     check_cache();
 }
 
@@ -1701,8 +1729,7 @@ static void large_that_grows_gets_huge_pages_where_it_was_written_whole(void **s
     block = grown(block, 6 * MIB);
     assert_true(is_huge(block));
     assert_int_equal(block[3 * MIB - 1], 0xa5);
-    huge_learn(PAGES_SPARSE);
-    huge_watch(NULL);
+    learn_of_all_sizes(PAGES_SPARSE);
     unsigned char *sparse = new_block(6 * MIB);
     unsigned looks = (unsigned)os_counts.look;
     sparse = grown(sparse, 9 * MIB);
@@ -1758,10 +1785,10 @@ static void large_begins_each_life_untold(void **state) {
 static void large_huge_is_what_the_last_area_is(void **state) {
     (void)state;
     skip_without_huge_pages();
-    huge_learn(PAGES_DENSE);
+    learn_of_all_sizes(PAGES_DENSE);
     unsigned char *target = new_dense_block(8 * MIB);
     assert_true(is_huge(target));
-    huge_learn(PAGES_SPARSE);
+    learn_of_all_sizes(PAGES_SPARSE);
     unsigned char *block = new_block(3 * MIB);
     delete_block(target);
     block = grown(block, 7 * MIB);
@@ -1988,6 +2015,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(large_huge_pages_after_one_that_was_written_whole, setup_huge,
                                         teardown_huge),
         cmocka_unit_test_setup_teardown(large_huge_pages_after_a_free, setup_huge, teardown_huge),
+        cmocka_unit_test_setup_teardown(large_huge_pages_of_one_size_are_not_for_another, setup_huge,
+                                        teardown_huge),
         cmocka_unit_test_setup_teardown(large_that_grows_gets_huge_pages_where_it_was_written_whole,
                                         setup_huge, teardown_huge),
         cmocka_unit_test_setup_teardown(large_that_moves_gets_huge_pages_too, setup_huge, teardown_huge),
