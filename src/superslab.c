@@ -498,7 +498,7 @@ bool superslab_decommit(struct superslab *home, void *start, size_t bytes) {
 }
 
 bool superslab_clear(void *start, size_t bytes) {
-    return superslabs.decommit && os_advise(start, bytes, OS_DONTNEED);
+    return superslabs.decommit && !superslabs.decommit_lazily && os_advise(start, bytes, OS_DONTNEED);
 }
 
 /* Gives claimed units home. Under the lock, which is not held during the call. Returns whether they went. */

@@ -97,7 +97,7 @@ void superslab_count_waiting(size_t units);
  * when it was not done, because the option or the kernel is against it. */
 bool superslab_decommit(struct superslab *home, void *start, size_t bytes);
 
-/* The same for a mapping that somebody uses: it reads as zero then. */
+/* The same for a mapping that somebody uses: it reads as zero then. False where pages go home lazily, too. */
 bool superslab_clear(void *start, size_t bytes);
 
 /* How many bytes of units may be dirty so that they and what is in use are at most a sixteenth more than what was ever
