@@ -48,7 +48,7 @@ static struct {
     size_t used_peak;          /* the most units that were ever in use at once */
     uint32_t look;             /* how many have ended */
     struct superslab *packing; /* stays mapped meanwhile */
-    size_t begun_for_room;     /* areas; only counts where huge pages come from the first byte on */
+    size_t begun_for_room;     /* areas, where huge pages come from the first byte on */
     uint32_t pack_from;        /* the superslab that the next look begins with */
     struct superslab_group first;
 } superslabs = {.lock = LOCK_INITIAL(5), .decommit = true, .huge_from = SIZE_MAX};
@@ -333,7 +333,7 @@ static struct superslab_run superslab_take_run(unsigned units, bool grows) {
         home = superslab_find_or_grow(units);
     if (home) {
         unsigned from = superslab_place(home, units, grows);
-        bool begins = grows && !(superslab_begun(home) >> from & 1);
+        bool begins = grows && superslabs.huge_from == 0 && !(superslab_begun(home) >> from & 1);
         if (superslab_may_hold(home, superslab_mask(from, units))) {
             run.start = home->start + (size_t)from * UNIT_SIZE;
             run.home = home;

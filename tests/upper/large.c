@@ -1811,9 +1811,6 @@ static void large_huge_is_what_the_last_area_is(void **state) {
     check_cache();
 }
 
-enum { GIVE_UP_MORE = 2 * LARGE_GIVE_UP };
-
-/* However much is too much, one call gives up so many blocks; the next one goes on. */
 /* A block of 3 MiB of which `written` bytes hold something, taken again and cleared. Returns the advice that was given for that. */
 static unsigned cleared(size_t written, unsigned refuse, size_t *resident) {
     enum { BYTES = 3 * MIB - 5000 };
@@ -1874,6 +1871,9 @@ static void large_clear_makes_some_calls(void **state) {
     delete_block(block);
 }
 
+enum { GIVE_UP_MORE = 2 * LARGE_GIVE_UP };
+
+/* However much is too much, one call gives up so many blocks; the next one goes on. */
 static void large_P2_one_call_gives_up_some(void **state) {
     (void)state;
     void *blocks[GIVE_UP_MORE + 2];
