@@ -448,8 +448,13 @@ static bool superslab_touches(const unsigned char *at, const unsigned char *star
     return start < at + AREA_SIZE && at < start + bytes;
 }
 
+/* A bit each. Relaxed, as what superslab_calm adds to it without the lock orders nothing. */
+static unsigned superslab_calm_areas(const struct superslab *home) {
+    return __atomic_load_n(&home->calm, __ATOMIC_RELAXED);
+}
+
 static bool superslab_is_calm(const struct superslab *home, unsigned area) {
-    return __atomic_load_n(&home->calm, __ATOMIC_RELAXED) >> area & 1;
+    return superslab_calm_areas(home) >> area & 1;
 }
 
 /* Where huge pages were asked for the kernel makes one by and by of an area that has a single page in memory (khugepaged,
@@ -529,7 +534,7 @@ static size_t superslab_purge_from(uint32_t *from, bool rested, size_t keep, uns
             break;
         }
         bool advised = superslab_send_home(home, mask);
-        if (UNLIKELY(home->calm) && advised && !superslabs.decommit_lazily)
+        if (UNLIKELY(superslab_calm_areas(home) != 0) && advised && !superslabs.decommit_lazily)
             superslab_rouse(home, mask);
         superslab_return_empty(home, mask, !advised || superslabs.decommit_lazily);
         if (advised)
