@@ -260,6 +260,8 @@ NOINLINE void alloc_free_other(void *block, unsigned mixed, struct heap *heap) {
     unsigned class = pagemap_kind(tag);
     if (LIKELY(pagemap_is_owned(tag) && class < SIZECLASS_COUNT && heap->outbox)) {
         alloc_count_free(heap, class);
+        if (heap_keep_guest(heap, class, block))
+            return;
         if (heap_post(heap, class, block))
             alloc_send(heap, __builtin_return_address(0));
     } else if (class == PAGEMAP_RUN || class == PAGEMAP_MAPPING) {

@@ -282,9 +282,26 @@ static void heap_flush_spare(struct heap *heap, unsigned class) {
     mine->spare_count = 0;
 }
 
+/* True: there were guests, so that there is room now. */
+static bool heap_let_guests_go(struct heap *heap, unsigned class) {
+    if (LIKELY(!heap->hosted))
+        return false;
+    struct heap_class *mine = &heap->class[class];
+    void **top = (void **)heap->top[class], **stays = &mine->array[mine->sentinel];
+    for (void **block = stays + 1; block <= top; block++) {
+        if (pagemap_tag(*block) == (heap->tag | class))
+            *++stays = *block;
+        else if (heap_post(heap, class, *block))
+            heap_send(heap);
+    }
+    heap->top[class] = (unsigned char *)stays;
+    return stays < top;
+}
+
 /* All of a magazine goes to the slabs. Returns how many blocks of the class are out now. */
 static unsigned heap_flush_all(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
+    heap_let_guests_go(heap, class);
     void **top = (void **)heap->top[class], **first = &mine->array[mine->sentinel + 1];
     return heap_flush(heap, class, first, (unsigned)(top + 1 - first));
 }
@@ -295,6 +312,7 @@ void heap_drain_class(struct heap *heap, unsigned class) {
         return;
     if (heap->marking == class)
         heap_stop_marking(heap);
+    heap_let_guests_go(heap, class);
     void **first = &mine->array[mine->sentinel + 1], **top = (void **)heap->top[class];
     heap_flush_inside(heap, class, first, (unsigned)(top + 1 - first));
     heap_rewind(heap, class, mine->sentinel);
@@ -306,9 +324,9 @@ void heap_drain_class(struct heap *heap, unsigned class) {
 }
 
 void heap_drain_magazines(struct heap *heap) {
-    heap_send(heap);
     for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
         heap_drain_class(heap, class);
+    heap_send(heap);
 }
 
 void heap_shorten(struct heap *heap, unsigned class, unsigned out) {
@@ -476,8 +494,10 @@ void heap_count_full(struct heap *heap, unsigned pointers) {
         heap_sweep(heap);
 }
 
-/* Makes room in a full magazine: some of it is kept, or, when the program frees on and on, all of it goes to the slabs. */
+/* Makes room in a full magazine: guests leave, some of it is kept, or, when the program frees on and on, all of it goes to the slabs. */
 static void heap_make_room(struct heap *heap, unsigned class) {
+    if (heap_let_guests_go(heap, class))
+        return;
     struct heap_class *mine = &heap->class[class];
     bool bursts = heap->fulls >= BULK || mine->sentinel != heap_sentinel(mine);
     if (heap_is_deep(mine) ? heap_keep_deep(heap, class, bursts) : heap_keep(heap, class, bursts))

@@ -19,8 +19,8 @@
  * P4  a heap that nobody uses has no block in a magazine, a spare or a pack, nor marked; but one that is `inherited` may
  * P5  heaps are never unmapped: a slab's owner can always be reached
  * P6  a call works on magazines and outbox only by a heap that it loaded from heap_current itself (heap_load, heap_mine);
- *     only a visitor inside `visit` lets the word of a thread that has a heap stand for none until it goes, and a fork in
- *     the child until its first call
+ *     only a visitor inside `visit` lets a thread's word stand for none until it goes, and a fork until the first call
+ * P7  a guest, a block of another heap's slab, is in an array only, never in a spare, a pack or the marks
  * A refill asks for one magazine at most and gives up UNPACK packs; a flush puts back one, or what is marked, and SWEEPS_MOST others.
  */
 #ifndef HAKMEM_HEAP_H
@@ -57,6 +57,7 @@ struct heap {
     unsigned char *top[SIZECLASS_COUNT];
     uint32_t tag;          /* number << 8: differs from the tags of its slabs by the class only */
     bool idle, inherited;  /* the second: a forked process has left it as it was in the parent */
+    bool hosts, hosted;    /* it keeps guests; it ever did */
     struct outbox *outbox; /* NULL until the thread first frees a block of another */
     struct marks marks;    /* what a long run of frees gives back; with the tag in one line */
     uint64_t mallocs[HEAP_COUNTED_CLASSES], frees[HEAP_COUNTED_CLASSES]; /* box counters: exact */
@@ -194,6 +195,20 @@ void heap_send(struct heap *heap);
 /* Frees a block of another heap's slab of `class`; the heap has an outbox. True: that is full, heap_send comes next. */
 static ALWAYS_INLINE bool heap_post(struct heap *heap, unsigned class, void *block) {
     return UNLIKELY(remote_post(heap->outbox, block, sizeclass_table[class].size));
+}
+
+/* Keeps a block of another heap's slab of `class` as a guest, which the next malloc of the class gets, instead: where the heap
+ * hosts, and less than half of the 256 bytes that the top is in are full. False: it has to be posted.
+ * docs/experiments/guests.md */
+static ALWAYS_INLINE bool heap_keep_guest(struct heap *heap, unsigned class, void *block) {
+    enum { HALF = 128 };
+    unsigned char *top = heap->top[class];
+    if (LIKELY(!heap->hosts) || (uintptr_t)top % (2 * HALF) >= HALF) /* also where the class has no array */
+        return false;
+    top += sizeof(void *);
+    *(void **)top = block;
+    heap->top[class] = top;
+    return true;
 }
 
 /* The same for a thread that has no outbox yet, or no heap: at once. */

@@ -6,7 +6,10 @@
 enum {
     IDLE_LOOKED_AT = 64, /* idle heaps asked for a slab in one call */
     UNPACK = 16,         /* packs given up whenever a heap grows: what is put by is the wrong thing, then */
-    POPULATE_FROM = 256 << 10 /* bytes of the class that are out */
+    POPULATE_FROM = 256 << 10, /* bytes of the class that are out */
+    CARVED_BY_HOSTS = 4,       /* blocks at once: most of what a host needs are guests to come */
+    CROWD_LEAST = 4,           /* heaps in use; as many with one CPU are a crowd */
+    CROWD_EACH = 2             /* heaps to a CPU, and one for a thread that waits for the others */
 };
 
 static bool heap_has_free(const struct heap_class *class) {
@@ -54,6 +57,7 @@ static bool heap_adopt_from(struct heap *heap, struct heap *idle, unsigned class
         return false; /* a first slab is fresh: what the parent shares is only used when this one is full */
     if (idle->inherited && theirs->array) {
         heap_drain_class(idle, class);
+        heap_send(idle);
         heap_unpack_class(idle, class);
     }
     heap_collect_class(idle, class);
@@ -136,6 +140,28 @@ static bool heap_can_carve(struct heap_class *mine) {
     return mine->carving != NULL;
 }
 
+static unsigned heap_cpus(void) {
+    uint32_t cpus = __atomic_load_n(&heaps.cpus, __ATOMIC_RELAXED);
+    if (cpus == 0) {
+        cpus = os_affinity();
+        __atomic_store_n(&heaps.cpus, cpus, __ATOMIC_RELAXED);
+    }
+    return cpus;
+}
+
+/* Many more threads than CPUs. While one of them waits for a CPU the others free what it has allocated, and while it runs it needs as
+ * much anew: each heap would grow to what its thread allocates in one turn. */
+static bool heap_is_in_crowd(void) {
+    unsigned in_use = heap_in_use();
+    return in_use >= CROWD_LEAST && in_use > CROWD_EACH * heap_cpus() + 1;
+}
+
+/* Looked at whenever a heap grows whose thread frees what others have allocated. Where every free is verified none is kept. */
+static void heap_decide_to_host(struct heap *heap) {
+    heap->hosts = !has(verify_free) && heap->outbox && heap_is_in_crowd();
+    heap->hosted |= heap->hosts;
+}
+
 /* A new slab is carved from now on. False: no memory. */
 static bool heap_grow(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
@@ -143,6 +169,7 @@ static bool heap_grow(struct heap *heap, unsigned class) {
     if (!slab)
         return false;
     heap->shallow = false;
+    heap_decide_to_host(heap);
     slab_set_bin(slab, HEAP_NO_BIN, 0, 0);
     mine->carving = slab;
     heap_populate(mine, slab);
@@ -159,6 +186,8 @@ static unsigned heap_carve(struct heap *heap, unsigned class, void **end, unsign
         if (!heap_can_carve(mine) && !heap_grow(heap, class))
             return 0;
     }
+    if (heap->hosts && count > CARVED_BY_HOSTS)
+        count = CARVED_BY_HOSTS;
     size_t before = heap_carved_bytes(mine->carving);
     bool first = mine->out == 0 && mine->carving->carved == 0;
     unsigned have =

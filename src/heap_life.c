@@ -137,7 +137,7 @@ void heap_empty_idle(void) {
 
 unsigned heap_in_use(void) {
     unsigned count = __atomic_load_n(&heaps.count, __ATOMIC_RELAXED),
-             idle = __atomic_load_n(&heaps.idle_count, __ATOMIC_RELAXED); /* a hint */
+             idle = __atomic_load_n(&heaps.idle_count, __ATOMIC_RELAXED) + heaps.lost; /* a hint */
     return count > idle ? count - idle : 1;
 }
 

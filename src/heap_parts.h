@@ -27,7 +27,9 @@ struct heaps {
     struct heap *all, *idle;
     uint32_t count, idle_count, prewarm;
     uint32_t inherited;  /* idle ones that forked processes have left */
+    uint32_t lost;       /* those of threads that forks have left behind; written while there is one thread */
     uint32_t threads;    /* that can be reached; relaxed: a hint */
+    uint32_t cpus;       /* that the process might use when this was first asked; 0: it was not; relaxed */
     uint32_t warm_units; /* of empty slabs, that an idle heap may keep */
     size_t touched;      /* relaxed: a hint */
     size_t page;         /* of the kernel */
@@ -123,7 +125,8 @@ bool heap_unpack_rested(struct heap *heap, bool now);
 /* More (or fewer) threads can be reached. */
 void heap_count_threads(int more);
 
-/* Puts the blocks of a class's magazine and spare back into their slabs; of all classes, and sends what waits to be sent. */
+/* Puts the blocks of a class's magazine and spare back into their slabs, guests into the outbox; of all classes, and sends what waits
+ * to be sent. */
 void heap_drain_class(struct heap *heap, unsigned class);
 void heap_drain_magazines(struct heap *heap);
 

@@ -86,6 +86,7 @@ void heap_in_child(void) {
     for (struct heap *heap = heap_after(NULL); heap; heap = heap_after(heap))
         if (heap->current && heap != heap_own)
             heap_forget_thread(heap);
+    heaps.lost = heaps.count - heaps.idle_count - (heap_own != NULL);
     if (!heap_own)
         return;
     if (heap_own->current) /* it is still known that it can be reached, but not any more where */
