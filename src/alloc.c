@@ -253,19 +253,28 @@ static NOINLINE void alloc_send(struct heap *heap, void *caller) {
     janitor_after_free(caller);
 }
 
+/* The same where the heap hosts. */
+static NOINLINE void alloc_free_hosted(void *block, unsigned class, struct heap *heap, void *caller) {
+    alloc_count_free(heap, class);
+    if (!heap_keep_guest(heap, class, block) && heap_post(heap, class, block))
+        alloc_send(heap, caller);
+}
+
 /* What is not the heap's own small block; `mixed` is its tag with the thread's own mixed in. First of all a block of
  * another heap, which goes to the outbox. */
 NOINLINE void alloc_free_other(void *block, unsigned mixed, struct heap *heap) {
     uint32_t tag = mixed ^ heap_current.tag;
     unsigned class = pagemap_kind(tag);
-    if (LIKELY(pagemap_is_owned(tag) && class < SIZECLASS_COUNT && heap->outbox)) {
+    struct outbox *outbox = heap->posting;
+    bool small = pagemap_is_owned(tag) && class < SIZECLASS_COUNT;
+    if (LIKELY(small && outbox)) {
         alloc_count_free(heap, class);
-        if (heap_keep_guest(heap, class, block))
-            return;
-        if (heap_post(heap, class, block))
+        if (heap_post_in(outbox, class, block))
             alloc_send(heap, __builtin_return_address(0));
     } else if (class == PAGEMAP_RUN || class == PAGEMAP_MAPPING) {
         alloc_free_large(block, __builtin_return_address(0));
+    } else if (small && heap->hosts) {
+        alloc_free_hosted(block, class, heap, __builtin_return_address(0));
     } else if (heap != &heap_none || !alloc_free_watched_hit(tag, block)) {
         alloc_free_slow(block);
     }

@@ -45,7 +45,7 @@ void heap_send(struct heap *heap) {
 
 COLD void heap_post_first(struct heap *heap, void *block) {
     if (!has(verify_free) && heap != &heap_none)
-        heap->outbox = metadata_new(sizeof(struct outbox));
+        heap->posting = heap->outbox = metadata_new(sizeof(struct outbox));
     struct slab *slab = pagemap_record(block);
     enum slab_verdict verdict =
         slab ? remote_free(slab, block) : SLAB_DOUBLE_FREE; /* its slab went home meanwhile */

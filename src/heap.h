@@ -55,12 +55,14 @@ struct heap_class {
 
 struct heap {
     unsigned char *top[SIZECLASS_COUNT];
-    uint32_t tag;          /* number << 8: differs from the tags of its slabs by the class only */
-    bool idle, inherited;  /* the second: a forked process has left it as it was in the parent */
-    bool hosts, hosted;    /* it keeps guests; it ever did */
-    struct outbox *outbox; /* NULL until the thread first frees a block of another */
-    struct marks marks;    /* what a long run of frees gives back; with the tag in one line */
+    uint32_t tag;         /* number << 8: differs from the tags of its slabs by the class only */
+    bool idle, inherited; /* the second: a forked process has left it as it was in the parent */
+    bool hosts, hosted;   /* it keeps guests; it ever did */
+    struct outbox
+        *posting; /* the outbox, for what posts and asks no more; NULL: there is none, or the heap hosts */
+    struct marks marks; /* what a long run of frees gives back; with the tag in one line */
     uint64_t mallocs[HEAP_COUNTED_CLASSES], frees[HEAP_COUNTED_CLASSES]; /* box counters: exact */
+    struct outbox *outbox; /* NULL until the thread first frees a block of another */
     uint64_t larges, large_frees, remote_frees, refills, flushes;
     uint8_t fulls;    /* magazines that were full in a row, of any class, without a refill between */
     uint8_t refilled; /* the class of the last refill, unless others had freed what it brought */
@@ -193,17 +195,20 @@ void heap_marked_all(struct heap *heap);
 void heap_send(struct heap *heap);
 
 /* Frees a block of another heap's slab of `class`; the heap has an outbox. True: that is full, heap_send comes next. */
-static ALWAYS_INLINE bool heap_post(struct heap *heap, unsigned class, void *block) {
-    return UNLIKELY(remote_post(heap->outbox, block, sizeclass_table[class].size));
+static ALWAYS_INLINE bool heap_post_in(struct outbox *outbox, unsigned class, void *block) {
+    return UNLIKELY(remote_post(outbox, block, sizeclass_table[class].size));
 }
 
-/* Keeps a block of another heap's slab of `class` as a guest, which the next malloc of the class gets, instead: where the heap
- * hosts, and less than half of the 256 bytes that the top is in are full. False: it has to be posted.
- * docs/experiments/guests.md */
-static ALWAYS_INLINE bool heap_keep_guest(struct heap *heap, unsigned class, void *block) {
+static inline bool heap_post(struct heap *heap, unsigned class, void *block) {
+    return heap_post_in(heap->outbox, class, block);
+}
+
+/* A heap that hosts keeps the block as a guest instead, which the next malloc of the class gets, while less than half of the 256 bytes
+ * that the top is in are full. False: it has to be posted. docs/experiments/guests.md */
+static inline bool heap_keep_guest(struct heap *heap, unsigned class, void *block) {
     enum { HALF = 128 };
     unsigned char *top = heap->top[class];
-    if (LIKELY(!heap->hosts) || (uintptr_t)top % (2 * HALF) >= HALF) /* also where the class has no array */
+    if ((uintptr_t)top % (2 * HALF) >= HALF) /* also where the class has no array */
         return false;
     top += sizeof(void *);
     *(void **)top = block;

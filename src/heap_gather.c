@@ -160,6 +160,7 @@ static bool heap_is_in_crowd(void) {
 static void heap_decide_to_host(struct heap *heap) {
     heap->hosts = !has(verify_free) && heap->outbox && heap_is_in_crowd();
     heap->hosted |= heap->hosts;
+    heap->posting = heap->hosts ? NULL : heap->outbox;
 }
 
 /* A new slab is carved from now on. False: no memory. */
