@@ -8,6 +8,8 @@ enum {
     UNPACK = 16,         /* packs given up whenever a heap grows: what is put by is the wrong thing, then */
     POPULATE_FROM = 256 << 10, /* bytes of the class that are out */
     CARVED_BY_HOSTS = 4,       /* blocks at once: most of what a host needs are guests to come */
+    CARVED_LOOK = 128,         /* blocks */
+    SUITED_LEAST = 2,          /* looks in a row */
     CROWD_LEAST = 4,           /* heaps in use; as many with one CPU are a crowd */
     CROWD_EACH = 2             /* heaps to a CPU, and one for a thread that waits for the others */
 };
@@ -156,9 +158,24 @@ static bool heap_is_in_crowd(void) {
     return in_use >= CROWD_LEAST && in_use > CROWD_EACH * heap_cpus() + 1;
 }
 
+/* As many blocks of others are freed as are carved anew, more or less: those would do. Not so where few are freed, nor where a heap lives
+ * on what comes back from others and hardly grows. Looked at after CARVED_LOOK blocks. docs/experiments/guests.md */
+static bool heap_would_do_with_guests(struct heap *heap) {
+    uint64_t sent = heap->remote_frees + heap->outbox->count - heap->sent_before;
+    uint32_t carved = heap->carved;
+    if (carved < CARVED_LOOK)
+        return false;
+    heap->sent_before += sent;
+    heap->carved = 0;
+    bool suits = 2 * sent >= carved && 2 * sent <= 3 * (uint64_t)carved;
+    heap->suited = !suits ? 0 : heap->suited < SUITED_LEAST ? heap->suited + 1 : SUITED_LEAST;
+    return heap->suited == SUITED_LEAST;
+}
+
 /* Looked at whenever a heap grows whose thread frees what others have allocated. Where every free is verified none is kept. */
 static void heap_decide_to_host(struct heap *heap) {
-    heap->hosts = !has(verify_free) && heap->outbox && heap_is_in_crowd();
+    heap->hosts = !has(verify_free) && heap->outbox && (heap_would_do_with_guests(heap) || heap->hosts) &&
+                  heap_is_in_crowd();
     heap->hosted |= heap->hosts;
     heap->posting = heap->hosts ? NULL : heap->outbox;
 }
@@ -195,6 +212,7 @@ static unsigned heap_carve(struct heap *heap, unsigned class, void **end, unsign
         first ? slab_pop_apart(mine->carving, end, count) : slab_pop(mine->carving, end, count, true);
     heap_count_touched(heap, heap_carved_bytes(mine->carving) - before);
     heap_file(mine, mine->carving);
+    heap->carved += have;
     return have;
 }
 
