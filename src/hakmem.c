@@ -42,6 +42,7 @@
 
 #include "heap.c"
 #include "heap_gather.c"
+#include "heap_guests.c"
 #include "heap_life.c"
 #include "heap_marks.c"
 #include "heap_packs.c"

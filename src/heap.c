@@ -282,22 +282,6 @@ static void heap_flush_spare(struct heap *heap, unsigned class) {
     mine->spare_count = 0;
 }
 
-/* True: there were guests, so that there is room now. */
-static bool heap_let_guests_go(struct heap *heap, unsigned class) {
-    if (LIKELY(!heap->hosted))
-        return false;
-    struct heap_class *mine = &heap->class[class];
-    void **top = (void **)heap->top[class], **stays = &mine->array[mine->sentinel];
-    for (void **block = stays + 1; block <= top; block++) {
-        if (pagemap_tag(*block) == (heap->tag | class))
-            *++stays = *block;
-        else if (heap_post(heap, class, *block))
-            heap_send(heap);
-    }
-    heap->top[class] = (unsigned char *)stays;
-    return stays < top;
-}
-
 /* All of a magazine goes to the slabs. Returns how many blocks of the class are out now. */
 static unsigned heap_flush_all(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
@@ -327,6 +311,7 @@ void heap_drain_magazines(struct heap *heap) {
     for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
         heap_drain_class(heap, class);
     heap_send(heap);
+    heap->hosted = heap->hosts;
 }
 
 void heap_shorten(struct heap *heap, unsigned class, unsigned out) {

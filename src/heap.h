@@ -64,12 +64,14 @@ struct heap {
     uint64_t mallocs[HEAP_COUNTED_CLASSES], frees[HEAP_COUNTED_CLASSES]; /* box counters: exact */
     struct outbox *outbox; /* NULL until the thread first frees a block of another */
     uint64_t larges, large_frees, remote_frees, refills, flushes;
-    uint64_t sent_before; /* remote_frees when the heap last looked whether guests would do ... */
-    uint32_t carved;      /* ... and blocks that were carved since */
-    uint8_t suited;       /* looks in a row that said so */
-    uint8_t fulls;        /* magazines that were full in a row, of any class, without a refill between */
-    uint8_t refilled;     /* the class of the last refill, unless others had freed what it brought */
-    uint8_t swept;        /* the class whose magazine was emptied last on behalf of another */
+    uint64_t kept; /* guests, ever */
+    uint64_t
+        passed_before; /* blocks of others that were freed until the heap last looked whether guests would do ... */
+    uint32_t carved;  /* ... and blocks that were carved since */
+    uint8_t suited;   /* looks in a row that said so */
+    uint8_t fulls;    /* magazines that were full in a row, of any class, without a refill between */
+    uint8_t refilled; /* the class of the last refill, unless others had freed what it brought */
+    uint8_t swept;    /* the class whose magazine was emptied last on behalf of another */
     uint64_t flushed, flushed_before; /* bytes given back to slabs, and what purge has seen of it */
     size_t touched;                   /* bytes that are not in heap_touched_bytes yet */
     struct visit visit;               /* taken by whoever works on the slabs: the thread, or a visitor */
@@ -216,6 +218,7 @@ static inline bool heap_keep_guest(struct heap *heap, unsigned class, void *bloc
     top += sizeof(void *);
     *(void **)top = block;
     heap->top[class] = top;
+    heap->kept++;
     return true;
 }
 

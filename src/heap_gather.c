@@ -8,10 +8,6 @@ enum {
     UNPACK = 16,         /* packs given up whenever a heap grows: what is put by is the wrong thing, then */
     POPULATE_FROM = 256 << 10, /* bytes of the class that are out */
     CARVED_BY_HOSTS = 4,       /* blocks at once: most of what a host needs are guests to come */
-    CARVED_LOOK = 128,         /* blocks */
-    SUITED_LEAST = 2,          /* looks in a row */
-    CROWD_LEAST = 4,           /* heaps in use; as many with one CPU are a crowd */
-    CROWD_EACH = 2             /* heaps to a CPU, and one for a thread that waits for the others */
 };
 
 static bool heap_has_free(const struct heap_class *class) {
@@ -142,44 +138,6 @@ static bool heap_can_carve(struct heap_class *mine) {
     return mine->carving != NULL;
 }
 
-static unsigned heap_cpus(void) {
-    uint32_t cpus = __atomic_load_n(&heaps.cpus, __ATOMIC_RELAXED);
-    if (cpus == 0) {
-        cpus = os_affinity();
-        __atomic_store_n(&heaps.cpus, cpus, __ATOMIC_RELAXED);
-    }
-    return cpus;
-}
-
-/* Many more threads than CPUs. While one of them waits for a CPU the others free what it has allocated, and while it runs it needs as
- * much anew: each heap would grow to what its thread allocates in one turn. */
-static bool heap_is_in_crowd(void) {
-    unsigned in_use = heap_in_use();
-    return in_use >= CROWD_LEAST && in_use > CROWD_EACH * heap_cpus() + 1;
-}
-
-/* As many blocks of others are freed as are carved anew, more or less: those would do. Not so where few are freed, nor where a heap lives
- * on what comes back from others and hardly grows. Looked at after CARVED_LOOK blocks. docs/experiments/guests.md */
-static bool heap_would_do_with_guests(struct heap *heap) {
-    uint64_t sent = heap->remote_frees + heap->outbox->count - heap->sent_before;
-    uint32_t carved = heap->carved;
-    if (carved < CARVED_LOOK)
-        return false;
-    heap->sent_before += sent;
-    heap->carved = 0;
-    bool suits = 2 * sent >= carved && 2 * sent <= 3 * (uint64_t)carved;
-    heap->suited = !suits ? 0 : heap->suited < SUITED_LEAST ? heap->suited + 1 : SUITED_LEAST;
-    return heap->suited == SUITED_LEAST;
-}
-
-/* Looked at whenever a heap grows whose thread frees what others have allocated. Where every free is verified none is kept. */
-static void heap_decide_to_host(struct heap *heap) {
-    heap->hosts = !has(verify_free) && heap->outbox && (heap_would_do_with_guests(heap) || heap->hosts) &&
-                  heap_is_in_crowd();
-    heap->hosted |= heap->hosts;
-    heap->posting = heap->hosts ? NULL : heap->outbox;
-}
-
 /* A new slab is carved from now on. False: no memory. */
 static bool heap_grow(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
@@ -187,7 +145,7 @@ static bool heap_grow(struct heap *heap, unsigned class) {
     if (!slab)
         return false;
     heap->shallow = false;
-    heap_decide_to_host(heap);
+    heap_look_for_guests(heap);
     slab_set_bin(slab, HEAP_NO_BIN, 0, 0);
     mine->carving = slab;
     heap_populate(mine, slab);
@@ -218,6 +176,8 @@ static unsigned heap_carve(struct heap *heap, unsigned class, void **end, unsign
 
 static unsigned heap_gather_inside(struct heap *heap, unsigned class, void **end, unsigned count) {
     struct heap_class *mine = &heap->class[class];
+    if (UNLIKELY(heap->hosts))
+        heap_look_as_host(heap);
     unsigned have = heap_has_free(mine) ? heap_gather_free(mine, end, count) : 0;
     if (have > 0)
         return have;

@@ -111,6 +111,7 @@ void heap_set_aside(struct heap *heap) {
 void heap_retire(struct heap *heap) {
     bool few = __atomic_load_n(&heaps.idle_count, __ATOMIC_RELAXED) < IDLE_WARM; /* a hint */
     heap_drain_but(heap, few ? heaps.warm_units : 0);
+    heap_end_hosting(heap);
     heap_put_idle(heap, false);
 }
 

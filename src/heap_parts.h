@@ -7,6 +7,7 @@
  *     heap_marks    long runs of frees: which slab's blocks are marked, and for how long
  *     heap_tidy     a visitor's half: what can be given home of a heap
  *     heap_reach    threads that sleep, and what they hold
+ *     heap_guests   blocks of others that are kept
  *     heap_life     heaps come and go
  *
  * What the room promises to others is in heap.h; to each other its parts promise:
@@ -29,7 +30,6 @@ struct heaps {
     uint32_t inherited;  /* idle ones that forked processes have left */
     uint32_t lost;       /* those of threads that forks have left behind; written while there is one thread */
     uint32_t threads;    /* that can be reached; relaxed: a hint */
-    uint32_t cpus;       /* that the process might use when this was first asked; 0: it was not; relaxed */
     uint32_t warm_units; /* of empty slabs, that an idle heap may keep */
     size_t touched;      /* relaxed: a hint */
     size_t page;         /* of the kernel */
@@ -64,6 +64,20 @@ bool heap_mark(struct heap *heap, unsigned class, void *block);
 
 /* What is marked goes to the slab. Inside `visit`. */
 void heap_stop_marking(struct heap *heap);
+
+/* ---- guests ---- */
+
+/* Whenever the heap grows: whether it is to host from now on. Inside `visit`, as the next. */
+void heap_look_for_guests(struct heap *heap);
+
+/* Whenever one that hosts is refilled from its slabs: whether it is still to. */
+void heap_look_as_host(struct heap *heap);
+
+/* The heap has no guest any more, and begins anew. */
+void heap_end_hosting(struct heap *heap);
+
+/* Guests leave the magazine for the outbox. True: there were some, so that there is room now. */
+bool heap_let_guests_go(struct heap *heap, unsigned class);
 
 /* ---- where a refill comes from ---- */
 

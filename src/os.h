@@ -59,6 +59,9 @@ struct os_counts {
 
 extern struct os_counts os_counts;
 
+/* The CPU that the calling thread runs on, from 0 on; below 0: unknown. From glibc 2.35 on, and on x86-64, without a system call. */
+int os_cpu(void);
+
 /* How many CPUs the process may use; 0 until os_cpu_count was asked. Relaxed: a guess of how long to spin. */
 extern _Atomic unsigned os_cpus;
 

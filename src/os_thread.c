@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -23,6 +24,12 @@ static long os_ask(int *error, long number, long a, long b, long c, long d, long
     long result = os_call(error, number, a, b, c, d, e, f);
     atomic_fetch_add_explicit(&os_counts.thread, 1, memory_order_relaxed);
     return result;
+}
+
+int os_cpu(void) {
+    int kept = errno, cpu = sched_getcpu();
+    errno = kept;
+    return cpu;
 }
 
 uint32_t os_thread_number(void) {

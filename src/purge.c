@@ -21,23 +21,41 @@ static struct {
 
 /* ---- looks ---- */
 
+/* Empties what the heap's thread has at hand, if it sleeps and `reaches` are left. Under the lock of visitors. */
+static void purge_reach(struct heap *heap, bool now, unsigned *reaches, struct purge_looked *looked) {
+    enum heap_reached reached = *reaches > 0 ? heap_reach(heap, now) : HEAP_HOLDS_NOTHING;
+    if (reached == HEAP_REACHED) {
+        looked->reached++;
+        *reaches -= 1;
+    }
+    looked->later |= reached != HEAP_HOLDS_NOTHING;
+}
+
+/* `now`, before any heap is tidied: what the one thread has at hand may be the other's. */
+static void purge_reach_all(unsigned *reaches, struct purge_looked *looked) {
+    for (struct heap *heap = heap_after(NULL); heap; heap = heap_after(heap)) {
+        lock_take(&purge_visitors.lock);
+        purge_reach(heap, true, reaches, looked);
+        lock_release(&purge_visitors.lock);
+    }
+}
+
 /* Tidies every heap, and empties the magazines of threads that sleep. Notes whether something of them is to go home
  * later. */
 static void purge_tidy(bool now, struct purge_looked *looked) {
     unsigned reaches = !heap_can_reach() || !reach_allowed() ? 0 : now ? UINT_MAX : REACHES_AT_ONCE;
+    if (now)
+        purge_reach_all(&reaches, looked);
     for (struct heap *heap = heap_after(NULL); heap; heap = heap_after(heap)) {
         enum heap_tidied tidied;
         lock_take(&purge_visitors.lock);
-        enum heap_reached reached = reaches > 0 ? heap_reach(heap, now) : HEAP_HOLDS_NOTHING;
-        if (reached == HEAP_REACHED) {
-            looked->reached++;
-            reaches--;
-        }
+        if (!now)
+            purge_reach(heap, false, &reaches, looked);
         tidied = !now && heap_is_tidy(heap) ? HEAP_TIDY : HEAP_MORE;
         for (unsigned visit = 0; tidied == HEAP_MORE && visit < VISITS_AT_ONCE; visit++)
             tidied = heap_tidy(heap, now, &looked->bytes);
         lock_release(&purge_visitors.lock);
-        looked->later |= tidied != HEAP_TIDY || reached != HEAP_HOLDS_NOTHING;
+        looked->later |= tidied != HEAP_TIDY;
     }
 }
 

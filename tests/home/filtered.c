@@ -5,12 +5,14 @@
  *              slow paths
  *   allowed    a filter kills the process for everything but what memory takes, reading and writing, with
  *              HAKMEM_PURGE_THREAD=0 and HAKMEM_NAME_MAPPINGS=0: whatever goes home, the program lives
+ *   crowd      the same for eight threads on one CPU that take turns and free each other's blocks
  *   refused    the kernel refuses threads (EAGAIN): the program notices nothing, errno stays
  */
 #include "home.h"
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 
@@ -80,9 +82,60 @@ static void use_memory(void) {
     CHECK(errno == 0);
 }
 
+enum { TURNS = 32, CROWD = 8, PLACES = 8000, REPLACED = 4000 };
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    unsigned turn, random;
+    void *places[PLACES];
+} table = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER, .random = 1};
+
+/* Under the lock; waits for a turn of its own, one of CROWD. Number CROWD is told when all turns are over. */
+static void await_turn(unsigned number) {
+    while (number == CROWD ? table.turn < TURNS : table.turn >= TURNS || table.turn % CROWD != number)
+        CHECK(pthread_cond_wait(&table.changed, &table.lock) == 0);
+}
+
+/* Does not end: that would take other calls. */
+static void *take_turns(void *number) {
+    almost_nothing();
+    CHECK(pthread_mutex_lock(&table.lock) == 0);
+    for (;;) {
+        await_turn((unsigned)(uintptr_t)number);
+        for (unsigned i = 0; i < REPLACED; i++) {
+            void **place = &table.places[next_random(&table.random) % PLACES];
+            free(*place);
+            *place = malloc(16 + next_random(&table.random) % 500);
+            CHECK(*place != NULL);
+        }
+        table.turn++;
+        CHECK(pthread_cond_broadcast(&table.changed) == 0);
+    }
+    return NULL;
+}
+
+static void share_a_cpu(void) {
+    pthread_t id;
+    cpu_set_t one;
+
+    CPU_ZERO(&one);
+    CPU_SET((size_t)sched_getcpu(), &one);
+    CHECK(sched_setaffinity(0, sizeof one, &one) == 0);
+    for (unsigned i = 0; i < CROWD; i++)
+        CHECK(pthread_create(&id, NULL, take_turns, (void *)(uintptr_t)i) == 0);
+    CHECK(pthread_mutex_lock(&table.lock) == 0);
+    await_turn(CROWD);
+    CHECK(pthread_mutex_unlock(&table.lock) == 0);
+}
+
 int main(int argc, char **argv) {
     setvbuf(stdout, NULL, _IOLBF, 4096);
     CHECK(argc == 2);
+    if (strcmp(argv[1], "crowd") == 0) {
+        share_a_cpu();
+        return 0;
+    }
     if (strcmp(argv[1], "clone") == 0)
         without_clone(SECCOMP_RET_KILL_PROCESS);
     else if (strcmp(argv[1], "refused") == 0)

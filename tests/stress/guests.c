@@ -1,9 +1,9 @@
 /*
  * Guests: many threads on few CPUs free what others have allocated, and keep some of it for their own next mallocs.
  *
- * A heap keeps guests where there are many more threads than CPUs, and the library asks how many of these there are when first it
- * matters. So this program begins on one CPU, with as many threads as make a crowd there, and runs on all of them from then on. heap P7:
- * a guest never gets to where only the heap's own blocks may be. If one did, it would be refused as freed twice, or handed out twice.
+ * A heap keeps guests where there are many more threads than CPUs on which they were seen. So this program begins on one CPU, with as many
+ * threads as make a crowd there, and goes on with all CPUs, where they are one as long as those are few. heap P7: a guest never gets to
+ * where only the heap's own blocks may be. If one did, it would be refused as freed twice, or handed out twice.
  *
  * Threads replace random blocks of one table, in bursts of mallocs, bursts of frees and both in turn, so that magazines run full of
  * guests and own blocks in every order; some end, some sleep and are emptied by others, some purge. Contents are checked at every
@@ -15,6 +15,7 @@
 #include <time.h>
 
 #define THREADS 8
+#define ROUNDS 4
 #define PLACES 2048
 #define BURST 200
 #define SWOLLEN 6000
@@ -73,22 +74,24 @@ static void clear_table(void) {
         stress_free(atomic_exchange_explicit(&table[place], NULL, memory_order_acq_rel));
 }
 
-static void begin_on_one_cpu(void) {
+/* Half of the rounds on one CPU, where as many threads are a crowd. */
+static void run_on_one_cpu(size_t operations) {
     cpu_set_t all, one;
     CPU_ZERO(&one);
     CPU_SET((size_t)sched_getcpu(), &one);
     if (sched_getaffinity(0, sizeof all, &all) != 0 || sched_setaffinity(0, sizeof one, &one) != 0)
         test_fail("cannot choose the CPU");
-    stress_threads(0, THREADS, PLACES, run);
+    for (unsigned round = 0; round < ROUNDS / 2; round++)
+        stress_threads(round * THREADS, THREADS, operations, run);
     sched_setaffinity(0, sizeof all, &all);
 }
 
 int main(int argc, char **argv) {
     size_t operations = stress_start(argc, argv, 40000);
     home_start(THREADS);
-    begin_on_one_cpu();
-    for (unsigned round = 1; round < 5; round++)
-        stress_threads(round * THREADS, THREADS, operations / 4, run);
+    run_on_one_cpu(operations / ROUNDS);
+    for (unsigned round = ROUNDS / 2; round < ROUNDS; round++)
+        stress_threads(round * THREADS, THREADS, operations / ROUNDS, run);
     clear_table();
     home_check(256);
     return 0;
