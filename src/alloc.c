@@ -273,7 +273,7 @@ NOINLINE void alloc_free_other(void *block, unsigned mixed, struct heap *heap) {
             alloc_send(heap, __builtin_return_address(0));
     } else if (class == PAGEMAP_RUN || class == PAGEMAP_MAPPING) {
         alloc_free_large(block, __builtin_return_address(0));
-    } else if (small && heap->hosts) {
+    } else if (small && heap_hosts(heap)) {
         alloc_free_hosted(block, class, heap, __builtin_return_address(0));
     } else if (heap != &heap_none || !alloc_free_watched_hit(tag, block)) {
         alloc_free_slow(block);

@@ -311,7 +311,7 @@ void heap_drain_magazines(struct heap *heap) {
     for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
         heap_drain_class(heap, class);
     heap_send(heap);
-    heap->hosted = heap->hosts;
+    heap->hosted = heap_hosts(heap);
 }
 
 void heap_shorten(struct heap *heap, unsigned class, unsigned out) {

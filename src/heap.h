@@ -57,7 +57,7 @@ struct heap {
     unsigned char *top[SIZECLASS_COUNT];
     uint32_t tag;         /* number << 8: differs from the tags of its slabs by the class only */
     bool idle, inherited; /* the second: a forked process has left it as it was in the parent */
-    bool hosts, hosted;   /* it keeps guests; it ever did */
+    bool hosted;          /* there may be guests in its arrays */
     struct outbox
         *posting; /* the outbox, for what posts and asks no more; NULL: there is none, or the heap hosts */
     struct marks marks; /* what a long run of frees gives back; with the tag in one line */
@@ -206,6 +206,11 @@ static ALWAYS_INLINE bool heap_post_in(struct outbox *outbox, unsigned class, vo
 
 static inline bool heap_post(struct heap *heap, unsigned class, void *block) {
     return heap_post_in(heap->outbox, class, block);
+}
+
+/* True when it keeps guests. Its thread only, or who stands in for it. */
+static inline bool heap_hosts(const struct heap *heap) {
+    return heap->outbox && !heap->posting;
 }
 
 /* A heap that hosts keeps the block as a guest instead, which the next malloc of the class gets, while less than half of the 256 bytes

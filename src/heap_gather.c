@@ -162,7 +162,7 @@ static unsigned heap_carve(struct heap *heap, unsigned class, void **end, unsign
         if (!heap_can_carve(mine) && !heap_grow(heap, class))
             return 0;
     }
-    if (heap->hosts && count > CARVED_BY_HOSTS)
+    if (heap_hosts(heap) && count > CARVED_BY_HOSTS)
         count = CARVED_BY_HOSTS;
     size_t before = heap_carved_bytes(mine->carving);
     bool first = mine->out == 0 && mine->carving->carved == 0;
@@ -176,7 +176,7 @@ static unsigned heap_carve(struct heap *heap, unsigned class, void **end, unsign
 
 static unsigned heap_gather_inside(struct heap *heap, unsigned class, void **end, unsigned count) {
     struct heap_class *mine = &heap->class[class];
-    if (UNLIKELY(heap->hosts))
+    if (UNLIKELY(heap_hosts(heap)))
         heap_look_as_host(heap);
     unsigned have = heap_has_free(mine) ? heap_gather_free(mine, end, count) : 0;
     if (have > 0)

@@ -35,7 +35,6 @@ static bool heap_is_in_crowd(void) {
 }
 
 static void heap_set_hosting(struct heap *heap, bool hosts) {
-    heap->hosts = hosts;
     heap->hosted |= hosts;
     heap->posting = hosts ? NULL : heap->outbox;
     heap->suited = 0;
@@ -66,7 +65,7 @@ void heap_look_for_guests(struct heap *heap) {
     if (has(verify_free) || heap_in_use() < 2)
         return;
     heap_see_cpu();
-    if (heap->outbox && !heap->hosts && heap_is_in_crowd() && heap_would_do_with_guests(heap))
+    if (heap->posting && heap_is_in_crowd() && heap_would_do_with_guests(heap))
         heap_set_hosting(heap, true);
 }
 

@@ -10,9 +10,8 @@
  * program. Resident memory beyond the start, when it is largest at the end of a turn, may be at most 3, 4.5 and 8.5 times the live
  * bytes with 4, 16 and 64 threads: what the main thread filled the table with, what a turn takes, and what each thread has at hand.
  */
+#include "../one_cpu.h"
 #include "bars.h"
-
-#include <sched.h>
 
 enum { PLACES = 40000, REPLACED = PLACES / 4, ROUNDS = 6, MOST_THREADS = 64 };
 
@@ -77,11 +76,7 @@ static int measure(int which) {
 }
 
 int main(void) {
-    cpu_set_t one;
-
     setvbuf(stdout, NULL, _IOLBF, 0);
-    CPU_ZERO(&one);
-    CPU_SET((size_t)sched_getcpu(), &one);
-    CHECK(sched_setaffinity(0, sizeof one, &one) == 0);
+    CHECK(stay_on_one_cpu());
     return bars_each_apart(measure, 3);
 }

@@ -8,11 +8,11 @@
  *   crowd      the same for eight threads on one CPU that take turns and free each other's blocks
  *   refused    the kernel refuses threads (EAGAIN): the program notices nothing, errno stays
  */
+#include "../one_cpu.h"
 #include "home.h"
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <sched.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 
@@ -117,11 +117,8 @@ static void *take_turns(void *number) {
 
 static void share_a_cpu(void) {
     pthread_t id;
-    cpu_set_t one;
 
-    CPU_ZERO(&one);
-    CPU_SET((size_t)sched_getcpu(), &one);
-    CHECK(sched_setaffinity(0, sizeof one, &one) == 0);
+    CHECK(stay_on_one_cpu());
     for (unsigned i = 0; i < CROWD; i++)
         CHECK(pthread_create(&id, NULL, take_turns, (void *)(uintptr_t)i) == 0);
     CHECK(pthread_mutex_lock(&table.lock) == 0);

@@ -9,9 +9,9 @@
  * guests and own blocks in every order; some end, some sleep and are emptied by others, some purge. Contents are checked at every
  * free, and at the end every block must have come home.
  */
+#include "../one_cpu.h"
 #include "home.h"
 
-#include <sched.h>
 #include <time.h>
 
 #define THREADS 8
@@ -76,10 +76,8 @@ static void clear_table(void) {
 
 /* Half of the rounds on one CPU, where as many threads are a crowd. */
 static void run_on_one_cpu(size_t operations) {
-    cpu_set_t all, one;
-    CPU_ZERO(&one);
-    CPU_SET((size_t)sched_getcpu(), &one);
-    if (sched_getaffinity(0, sizeof all, &all) != 0 || sched_setaffinity(0, sizeof one, &one) != 0)
+    cpu_set_t all;
+    if (sched_getaffinity(0, sizeof all, &all) != 0 || !stay_on_one_cpu())
         test_fail("cannot choose the CPU");
     for (unsigned round = 0; round < ROUNDS / 2; round++)
         stress_threads(round * THREADS, THREADS, operations, run);

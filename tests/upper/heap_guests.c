@@ -1,15 +1,15 @@
 /* Unit tests of guests: when a heap hosts, what it keeps, and that none gets to where only its own blocks may be (P7). Heaps and the
  * rooms below are real; the program runs on one CPU, so that four heaps are a crowd. */
-#define _GNU_SOURCE
 #include "../../src/heap_guests.c"
 
+#include "hands.h"
 #include "kernel.h"
+#include "one_cpu.h"
 #include "unit/unit.h"
 
-#include <sched.h>
 #include <string.h>
 
-enum { CLASS = 3, HEAPS = 5, HALF_MAGAZINE = 16 };
+enum { HEAPS = 5, HALF_MAGAZINE = 16 };
 
 static struct heap *heaps_taken[HEAPS], *host, *owner;
 
@@ -40,33 +40,8 @@ void reach_end(struct reach *reach) {
     (void)reach;
 }
 
-static void *take(struct heap *heap) {
-    void **top = (void **)heap->top[CLASS], *block = *top;
-    if (block)
-        heap->top[CLASS] -= sizeof(void *);
-    return block ? block : heap_refill(heap, CLASS);
-}
-
-static void give(struct heap *heap, void *block) {
-    unsigned char *top = heap->top[CLASS];
-    if (base_step_full(&top)) {
-        heap_push(heap, CLASS, block);
-    } else {
-        *(void **)top = block;
-        heap->top[CLASS] = top;
-    }
-}
-
-static bool is_freed(const void *block) {
-    const struct slab *slab = pagemap_record(block);
-    return remote_is_freed(slab, slab_block_number(slab, block));
-}
-
 static int setup(void **state) {
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET((size_t)sched_getcpu(), &one);
-    if (sched_setaffinity(0, sizeof one, &one) != 0)
+    if (!stay_on_one_cpu())
         return 1;
     memset(&heap_cpus, 0, sizeof heap_cpus);
     heap_configure(8, 0, 0, false);
@@ -164,7 +139,7 @@ static void heap_guests_are_none_of_the_next_thread(void **state) {
     heap_retire(host);
     heaps_taken[0] = NULL;
     assert_true(is_freed(guests[kept - 1]));
-    assert_false(host->hosts || host->hosted);
+    assert_false(heap_hosts(host) || host->hosted);
     assert_ptr_equal(host->posting, host->outbox);
 }
 
@@ -173,7 +148,7 @@ static bool hosts_after(unsigned carved, unsigned passed) {
     host->carved = carved;
     host->remote_frees += passed;
     heap_look_for_guests(host);
-    return host->hosts;
+    return heap_hosts(host);
 }
 
 static void heap_hosts_when_what_it_passes_on_would_do(void **state) {
@@ -196,20 +171,20 @@ static void heap_hosts_no_longer_in_vain_or_alone(void **state) {
     host->carved = CARVED_LOOK;
     host->kept += CARVED_LOOK / 2;
     heap_look_as_host(host);
-    assert_true(host->hosts);
+    assert_true(heap_hosts(host));
     host->carved = CARVED_LOOK;
     host->kept += CARVED_LOOK / 4;
     heap_look_as_host(host);
-    assert_false(host->hosts);
+    assert_false(heap_hosts(host));
     heap_set_hosting(host, true);
     heap_look_as_host(host);
-    assert_true(host->hosts);
+    assert_true(heap_hosts(host));
     for (unsigned i = 3; i < HEAPS; i++) {
         heap_retire(heaps_taken[i]);
         heaps_taken[i] = NULL;
     }
     heap_look_as_host(host);
-    assert_false(host->hosts);
+    assert_false(heap_hosts(host));
     assert_ptr_equal(host->posting, host->outbox);
 }
 

@@ -2,12 +2,11 @@
  * here; heaps and the rooms below are real. */
 #include "../../src/heap_reach.c"
 
+#include "hands.h"
 #include "kernel.h"
 #include "unit/unit.h"
 
 #include <string.h>
-
-enum { CLASS = 3 };
 
 static struct {
     enum reach_found begin, confirm; /* what is found */
@@ -58,23 +57,6 @@ static int setup(void **state) {
     return kernel_reset(state);
 }
 
-static void *take(struct heap *heap) {
-    void **top = (void **)heap->top[CLASS], *block = *top;
-    if (block)
-        heap->top[CLASS] -= sizeof(void *);
-    return block ? block : heap_refill(heap, CLASS);
-}
-
-static void give(struct heap *heap, void *block) {
-    unsigned char *top = heap->top[CLASS];
-    if (base_step_full(&top)) {
-        heap_push(heap, CLASS, block);
-    } else {
-        *(void **)top = block;
-        heap->top[CLASS] = top;
-    }
-}
-
 /* The heap of a thread that can be reached. */
 static struct heap *sleeper(void) {
     struct heap *heap = heap_take();
@@ -87,11 +69,6 @@ static void end(struct heap *heap) {
     heap_move_in(heap);
     heap_retire(heap_move_out());
     assert_null(favour_seat); /* the next thread's, together with the heap */
-}
-
-static bool is_freed(const void *block) {
-    const struct slab *slab = pagemap_record(block);
-    return remote_is_freed(slab, slab_block_number(slab, block));
 }
 
 /* Frees two of another's blocks: the first at once, the second is held back. */
