@@ -53,6 +53,7 @@ void favour_take_lock(struct favour *favour) {
     }
     if (!mine)
         return;
+    favour->changes += mine != favour->last && !favour_is_shared(favour);
     favour->turns = mine == favour->last ? favour->turns + 1 : 1;
     favour->last = mine;
 }
@@ -68,7 +69,7 @@ void favour_end(struct favour *favour) {
 
 /* Who has come often enough in a row is the favourite from here on. */
 static void favour_give(struct favour *favour) {
-    favour->turns = 0;
+    favour->turns = favour->changes = 0;
     if (favour_seat == NULL || favour_of(favour) == favour_seat || !favour_may_be_given())
         return;
     atomic_store_explicit(&favour_seat->busy, 0, memory_order_relaxed); /* after a fork it may be anything */

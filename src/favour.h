@@ -27,6 +27,7 @@
 #include "lock.h"
 
 enum { FAVOUR_FROM = 16, FAVOUR_MOST = 1 << 16 }; /* turns in a row */
+enum { FAVOUR_SHARED = 64 };                     /* changes from one thread to another */
 
 /* Relaxed, but for the order that comments name: the barrier of favour_take_lock does the rest. */
 struct favour_seat {
@@ -40,6 +41,7 @@ struct favour {
     struct favour_seat
         *last; /* ... and these: who took the lock last, how often in a row, how often it must */
     uint32_t turns, needed;
+    uint32_t changes; /* how often it was another thread than before since favour was given; counted up to FAVOUR_SHARED */
     bool inside; /* the favourite is inside, without the lock */
 };
 
@@ -70,13 +72,20 @@ static inline bool favour_enter(struct favour *favour, struct favour_seat *seat)
     return false;
 }
 
-static inline void favour_take(struct favour *favour) {
+/* For the favourite only, who never waits. False: it is somebody else, and favour_take_lock may be next. */
+static inline bool favour_take_mine(struct favour *favour) {
     struct favour_seat *seat = favour_seat;
     bool mine = seat && atomic_load_explicit(&favour->favourite, memory_order_relaxed) == seat;
     if (UNLIKELY(!mine || !favour_enter(favour, seat)))
-        favour_take_lock(favour);
-    else if (has(asserts))
+        return false;
+    if (has(asserts))
         lock_note(&favour->lock, true);
+    return true;
+}
+
+static inline void favour_take(struct favour *favour) {
+    if (UNLIKELY(!favour_take_mine(favour)))
+        favour_take_lock(favour);
 }
 
 static inline void favour_release(struct favour *favour) {
@@ -88,6 +97,11 @@ static inline void favour_release(struct favour *favour) {
         lock_note(&favour->lock, false);
     favour->inside = false;
     atomic_store_explicit(&favour_seat->busy, 0, memory_order_release); /* pairs with favour_take_lock */
+}
+
+/* Threads take turns at it. Under the lock. */
+static inline bool favour_is_shared(const struct favour *favour) {
+    return favour->changes >= FAVOUR_SHARED;
 }
 
 /* As favour_take, before a fork: nobody is the favourite afterwards, in the child neither. */

@@ -33,6 +33,7 @@
 
 #include "large.c"
 #include "large_clear.c"
+#include "large_hand.c"
 #include "large_hold.c"
 #include "large_map.c"
 #include "large_purge.c"

@@ -26,6 +26,7 @@
 #ifndef HAKMEM_HEAP_H
 #define HAKMEM_HEAP_H
 
+#include "large.h"
 #include "marks.h"
 #include "pack.h"
 #include "poisson.h"
@@ -99,6 +100,7 @@ struct heap {
     uint64_t glance;         /* a visitor's: what stood in the magazines at the last look */
     bool out_of_reach;       /* with that the thread was found where it must not be disturbed */
     struct favour_seat seat; /* the thread's, at locks with a favourite */
+    struct large_hand hand;  /* ... and its large blocks at hand */
     struct calls *calls;     /* what is noted down of its calls; NULL: nothing, or nothing yet */
     struct poisson sampled;  /* when its next allocation is noted down, where that is done */
 };

@@ -13,6 +13,7 @@ static struct heap **heap_word(void) {
 void heap_move_in(struct heap *heap) {
     heap_own = heap;
     favour_seat = &heap->seat;
+    large_hand = &heap->hand;
     heap_current.tag = heaps.watch ? HEAP_NO_TAG : heap->tag;
     __atomic_store_n(heap_word(), heap, __ATOMIC_RELAXED);
 }
@@ -44,6 +45,7 @@ struct heap *heap_move_out(void) {
     heap_forget_thread(heap);
     heap_own = NULL;
     favour_seat = NULL; /* the next thread of this heap sits there */
+    large_hand = NULL;
     heap_current.tag = HEAP_NO_TAG;
     __atomic_store_n(&heap_current.heap, &heap_none, __ATOMIC_RELAXED);
     __atomic_store_n(&heap_watched, NULL, __ATOMIC_RELAXED);

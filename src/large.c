@@ -56,18 +56,43 @@ static NOINLINE void large_let_wait(struct large *large) {
 static bool large_put_recent(struct large *large) {
     size_t keep = limit_keep(larges.cache_limit, larges.recent.resident), most = keep / 2;
     size_t waiting = spare_resident_bytes();
-    if (UNLIKELY(waiting > most))
+    if (UNLIKELY(waiting > most)) {
+        waiting += large_at_hand();
         most = keep > waiting ? keep - waiting : 0;
-    if (UNLIKELY(large->due == 0 || large->roomy) || !spare_recent_put(&larges.recent, large, most))
+    }
+    if (UNLIKELY(large->due == 0 || large->roomy) || !spare_recent_put(&larges.recent, large, most, LARGE_RECENT_EXTENT * most))
         return false;
     large->due--;
     larges.live -= large->bytes;
     return true;
 }
 
+NOINLINE void large_put_all(struct large *out) {
+    while (out) {
+        struct large *large;
+        favour_take(&larges.lock);
+        while ((large = large_pop(&out)) != NULL && large_put_recent(large))
+            ;
+        if (large)
+            large_let_wait(large);
+        else
+            favour_release(&larges.lock);
+    }
+}
+
+/* For who is not the favourite. False: the lock is held. */
+static NOINLINE bool large_put_at_hand(struct large *large) {
+    if (large_has_hand() && large_hand_put(large))
+        return true;
+    favour_take_lock(&larges.lock);
+    large_hand_consider();
+    return false;
+}
+
 FLATTEN void large_delete(struct large *large) {
     pagemap_set(large->start, 1, PAGEMAP_NONE, NULL);
-    favour_take(&larges.lock);
+    if (UNLIKELY(!favour_take_mine(&larges.lock)) && large_put_at_hand(large))
+        return;
     if (UNLIKELY(!large_put_recent(large)))
         large_let_wait(large);
     else
@@ -117,7 +142,7 @@ static struct large *large_new_run(size_t size, size_t bytes, enum large_wish wi
 /* One of those freed last, of nearly the same size: then its last bytes fall on pages that were touched before. */
 static ALWAYS_INLINE struct large *large_take_recent(size_t bytes, size_t fit, size_t alignment,
                                                      enum large_wish wish) {
-    size_t most = wish == LARGE_WIDE ? LARGE_WIDENS * fit : bytes + bytes / 8;
+    size_t most = wish == LARGE_WIDE ? LARGE_WIDENS * fit : large_nearly(bytes);
     struct large *large = alignment > UNIT_SIZE ? NULL : spare_recent_take(&larges.recent, fit, most);
     if (UNLIKELY(!large))
         return NULL;
@@ -189,6 +214,24 @@ static ALWAYS_INLINE void *large_hand_out(struct large *large) {
     return large->start;
 }
 
+/* For who is not the favourite: at hand, or recent, and more with it. NULL: the lock is held. */
+static NOINLINE struct large *large_take_at_hand(size_t bytes, size_t fit, size_t alignment,
+                                                 enum large_wish wish) {
+    bool hand = large_has_hand() && wish != LARGE_WIDE && alignment == UNIT_SIZE;
+    struct large *large = hand ? large_hand_take(bytes) : NULL;
+    if (large)
+        return large;
+    favour_take_lock(&larges.lock);
+    large_hand_consider();
+    large = hand ? large_take_recent(bytes, fit, alignment, wish) : NULL;
+    if (!large)
+        return NULL;
+    struct large *more = large_hand_more(bytes);
+    favour_release(&larges.lock);
+    large_hand_fill(more);
+    return large;
+}
+
 static ALWAYS_INLINE void *large_new_block(size_t size, size_t alignment, enum large_wish wish,
                                            bool *zeroed) {
     if (size > LARGE_MOST || alignment > PTRDIFF_MAX / 2)
@@ -196,8 +239,12 @@ static ALWAYS_INLINE void *large_new_block(size_t size, size_t alignment, enum l
     alignment = alignment < UNIT_SIZE ? UNIT_SIZE : alignment;
     size_t bytes = align_up(size ? size : 1, UNIT_SIZE), fit = spare_round(bytes);
     *zeroed = false;
-    favour_take(&larges.lock);
-    struct large *large = large_take_recent(bytes, fit, alignment, wish);
+    struct large *large = NULL;
+    if (UNLIKELY(!favour_take_mine(&larges.lock)))
+        large = large_take_at_hand(bytes, fit, alignment, wish);
+    if (UNLIKELY(large != NULL))
+        return large_hand_out(large);
+    large = large_take_recent(bytes, fit, alignment, wish);
     if (LIKELY(large))
         favour_release(&larges.lock);
     else

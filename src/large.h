@@ -27,6 +27,7 @@
 #define HAKMEM_LARGE_H
 
 #include "spare.h"
+#include "visit.h"
 
 #define LARGE_LONG (4 * MIB) /* a block of more is long */
 
@@ -35,12 +36,40 @@ enum {
     LARGE_MEASURE_WHOLE = 64,
     LARGE_MEASURE_MOST = 1024,
     LARGE_GIVE_UP = 32,
+    LARGE_RECENT_EXTENT = 4,    /* times as many addresses as bytes in memory may be freed last */
+    LARGE_REFILL = 8,           /* blocks that come to hand at once */
     LARGE_PEAK_SIXTEENTHS = 19, /* of what was once live: what live and waiting blocks may hold together */
     LARGE_STRETCH = 8,          /* times as long as it was may become what waits */
     LARGE_LENDS = 4,            /* times as long as what is wanted may be what serves */
     LARGE_WIDENS = 2,           /* ... what serves a block that grows */
     LARGE_TAIL_LEAST = 8 /* the part of a run that is worth a call to give home when it is not asked for */
 };
+
+/* What one thread has freed last and takes first, while several take large blocks by turns. It goes on counting as live. Lies in the
+ * thread's heap, all zero to begin with. docs/experiments/large-blocks-at-hand.md */
+struct large_hand {
+    struct visit visit; /* the thread's, or a visitor's */
+    struct spare_recent recent;
+    uint32_t uses, seen; /* by the thread, and what they were at a visitor's last look; atomic, relaxed: a hint */
+    uint32_t refused;    /* blocks that there was no room for */
+    bool low;            /* it was nearly empty; its thread's only */
+    bool may;            /* it may hold something; else it holds nothing. As `uses` */
+};
+
+/* The calling thread's hand; NULL: it has none. Told by heap when the thread moves in. */
+extern THREAD_LOCAL struct large_hand *large_hand;
+
+/* It may hold something: a hint. */
+static inline bool large_hand_is_used(const struct large_hand *hand) {
+    return __atomic_load_n(&hand->may, __ATOMIC_RELAXED);
+}
+
+/* Empties a hand: its thread's own call, or nobody has it. */
+void large_hand_empty(struct large_hand *hand);
+
+/* Empties somebody else's, if nothing was taken or put since the last look (or, `now`, in any case). Returns whether it holds
+ * something still. One visitor at a time. */
+bool large_hand_visit(struct large_hand *hand, bool now);
 
 /* A block of at least `size` bytes at a multiple of `alignment`; *zeroed says whether it reads as zero.
  * NULL: no memory. */

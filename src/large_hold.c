@@ -128,7 +128,7 @@ size_t large_overhang(size_t more) {
 }
 
 static bool large_has_too_many(void) {
-    size_t waiting = spare_resident_bytes() + larges.recent.resident;
+    size_t waiting = spare_resident_bytes() + larges.recent.resident + large_at_hand();
     return waiting > limit_keep(larges.cache_limit, waiting) || larges.waiting > LARGE_WAITING_MOST;
 }
 

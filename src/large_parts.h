@@ -2,6 +2,7 @@
  *
  *     large         a block: from what waits, from a superslab or a mapping; and back
  *     large_hold    what is live and what waits, in bytes; what is too much of it
+ *     large_hand    what each thread has at hand, where several take turns
  *     large_clear   a block that is to read as zero
  *     large_map     mappings: made, stretched, filled with the pages of those that wait
  *     large_resize  a block that grows or shrinks
@@ -26,6 +27,7 @@
 #define LARGE_COPY_MOST \
     (128 * KIB) /* bytes of a run that are copied when it cannot grow: docs/experiments/growing-runs.md */
 #define LARGE_FILL_LEAST (128 * KIB) /* bytes that are worth moving from what waits */
+#define LARGE_HAND_MOST (1 * MIB)    /* bytes in memory of one hand, as measured: docs/experiments/large-blocks-at-hand.md */
 #define LARGE_MOST (PTRDIFF_MAX - 2 * (size_t)UNIT_SIZE)
 
 struct larges {
@@ -40,6 +42,7 @@ struct larges {
     size_t unseen;    /* of long blocks that wait: what is not in memory, as last measured, but may be */
     uint32_t looks;   /* of large_purge_rested */
     unsigned waiting; /* blocks in large_cache */
+    unsigned hands;   /* that may hold something; atomic, relaxed */
     struct spare_recent recent; /* freed last: not in spare yet */
 };
 
@@ -86,6 +89,11 @@ static inline void large_count_bytes(const struct large *large) {
         larges.live_peak = larges.live;
 }
 
+/* The most bytes that what was freed last may have for these: its last ones then fall on pages that were touched before. */
+static inline size_t large_nearly(size_t bytes) {
+    return bytes + bytes / 8;
+}
+
 /* Of what waits: as much is in memory as `bytes` need, nearly: then hardly another page will be touched. */
 static inline bool large_is_warm_for(const struct large *large, size_t bytes) {
     return large->resident >= bytes - bytes / 4;
@@ -123,6 +131,11 @@ size_t large_holds(size_t more);
 
 /* Whether more would be held than ever was live: then what waits serves before the kernel is asked for more. */
 bool large_is_crowded(size_t more);
+
+/* The most that all hands may hold in memory. */
+static inline size_t large_at_hand(void) {
+    return __atomic_load_n(&larges.hands, __ATOMIC_RELAXED) * LARGE_HAND_MOST;
+}
 
 /* Bytes that would be too much for what was once live. More than crowds: who swings about that edge pays nothing. */
 size_t large_overhang(size_t more);
@@ -199,6 +212,30 @@ bool large_fill(struct large *large, size_t from);
 
 /* A mapping for a block: one that waits, stretched, or new. NULL: no memory. */
 struct large *large_new_mapping(size_t bytes, size_t alignment, bool *zeroed);
+
+/* ---- hands: without the lock, but where it says so ---- */
+
+/* The calling thread's may hold something. */
+static inline bool large_has_hand(void) {
+    return large_hand && large_hand_is_used(large_hand);
+}
+
+/* Whether it may from here on. Under the lock. */
+void large_hand_consider(void);
+
+/* A block that has just left comes to hand; only while large_has_hand, as the next ones. False: it has to wait where all find it. */
+bool large_hand_put(struct large *large);
+
+/* One of nearly the size; NULL: there is none. */
+struct large *large_hand_take(size_t bytes);
+
+/* Takes more of nearly the size out of what is recent, linked by next, when the hand is nearly empty: they count as live from here on.
+ * Under the lock. Then, without it, they come to hand. */
+struct large *large_hand_more(size_t bytes);
+void large_hand_fill(struct large *more);
+
+/* They are live no longer, and wait where all threads find them; linked by next. */
+void large_put_all(struct large *out);
 
 /* ---- a block ---- */
 

@@ -36,7 +36,9 @@ static void lifecycle_thread_exit(void *heap) {
     if (++lifecycle_round < LAST_ROUND && pthread_setspecific(lifecycle.key, heap) == 0)
         return;
     lifecycle_round = ENDED;
-    heap_retire(heap_move_out());
+    struct heap *left = heap_move_out();
+    large_hand_empty(&left->hand);
+    heap_retire(left);
     janitor_thread_went();
 }
 

@@ -54,6 +54,7 @@ static void purge_tidy(bool now, struct purge_looked *looked) {
         tidied = !now && heap_is_tidy(heap) ? HEAP_TIDY : HEAP_MORE;
         for (unsigned visit = 0; tidied == HEAP_MORE && visit < VISITS_AT_ONCE; visit++)
             tidied = heap_tidy(heap, now, &looked->bytes);
+        looked->later |= large_hand_visit(&heap->hand, now);
         lock_release(&purge_visitors.lock);
         looked->later |= tidied != HEAP_TIDY;
     }
@@ -82,6 +83,7 @@ void purge_look_here(void) {
     size_t bytes = purge_rested(PURGE_ADVICE_AT_ONCE);
     if (heap_own && lock_try(&purge_visitors.lock)) {
         heap_tidy(heap_own, false, &bytes);
+        large_hand_visit(&heap_own->hand, false);
         lock_release(&purge_visitors.lock);
     }
     superslab_end_look();
@@ -116,6 +118,8 @@ static bool purge_heaps_for(size_t bytes) {
     while (heap && purged < bytes && visits < VISITS_NEAR_LIMIT) {
         if (reaches && !heap_is_out_of_reach(heap)) /* what is in vain costs as much: it counts, too */
             visits += heap_reach(heap, true) != HEAP_HOLDS_NOTHING;
+        if (large_hand_is_used(&heap->hand))
+            large_hand_visit(&heap->hand, true), visits++;
         bool more = !heap_is_tidy(heap);
         for (; more && purged < bytes && visits < VISITS_NEAR_LIMIT; visits++)
             more = heap_tidy(heap, true, &purged) == HEAP_MORE;

@@ -8,8 +8,8 @@
  *
  * P1  a block taken has at least the bytes asked for, at most those allowed, and its start is aligned
  * P2  the sums of bytes are those of the blocks that wait
- * P3  at most SPARE_RECENT blocks are on the stacks of those freed last, with fewer bytes in memory than it was told, as
- *     last measured, and fewer than SPARE_RECENT_EXTENT times as many in addresses
+ * P3  at most SPARE_RECENT blocks are on the stacks of those freed last, with fewer bytes in memory and in addresses than it was
+ *     told, the first as last measured
  *
  * Called by large alone, under large's lock; it never waits, maps or allocates. Every call takes bounded time:
  * SPARE_WORDS words of a bitmap, and SPARE_LOOKS blocks of each bin that may do.
@@ -26,8 +26,7 @@ enum {
     SPARE_EXACT = 32,
     SPARE_STEPS_SHIFT = 4,
     SPARE_RECENT = 64,
-    SPARE_RECENT_BINS = 64,
-    SPARE_RECENT_EXTENT = 4
+    SPARE_RECENT_BINS = 64
 };
 
 /* The record of a large block: large's while the block lives, spare's while it waits. */
@@ -119,13 +118,13 @@ static inline void spare_recent_count(struct spare_recent *recent, size_t reside
     recent->count += blocks;
 }
 
-/* False: there are blocks enough, or `most` bytes of them would be in memory as last measured, or so many addresses that what
- * was measured too long ago could be a multiple of that. docs/experiments/large-blocks-that-wait.md */
-static inline bool spare_recent_put(struct spare_recent *recent, struct large *large, size_t most) {
+/* False: there are blocks enough, or `most` bytes of them would be in memory as last measured, or `extents` in addresses, as what was
+ * measured too long ago could be a multiple of that. docs/experiments/large-blocks-that-wait.md */
+static inline bool spare_recent_put(struct spare_recent *recent, struct large *large, size_t most, size_t extents) {
     unsigned bin = spare_bin(large->extent);
     if (UNLIKELY(bin >= SPARE_RECENT_BINS || recent->count == SPARE_RECENT ||
                  recent->resident + large->resident >= most ||
-                 recent->bytes + large->extent >= SPARE_RECENT_EXTENT * most))
+                 recent->bytes + large->extent >= extents))
         return false;
     large->next = recent->stack[bin];
     recent->stack[bin] = large;

@@ -251,8 +251,12 @@ class Walk:
         """Large blocks that wait, and those that the kernel would not unmap: not live, whatever was read before."""
         cache = self.layout.roots["large_cache"]
         addresses = [int(address) for address in self._words(cache.address, cache.bytes) if address]
-        lists = [self.layout.roots["larges.stuck"], self.layout.roots["larges.recent.stack"]]
-        for head in (at for root in lists for at in range(root.address, root.address + root.bytes, WORD)):
+        roots = [self.layout.roots["larges.stuck"], self.layout.roots["larges.recent.stack"]]
+        lists = [(root.address, root.bytes) for root in roots]
+        hand = sum(self.layout.value(name) for name in ("heap.hand", "large_hand.recent", "spare_recent.stack"))
+        bytes_of_hand = self.layout.length("spare_recent.stack")
+        lists += [(heap + hand, bytes_of_hand) for heap in self._list(self.layout.roots["heaps.all"].address, "heap.next")]
+        for head in (at for start, length in lists for at in range(start, start + length, WORD)):
             addresses += self._list(head, "large.next")
         found = {}
         for address in addresses:

@@ -119,6 +119,15 @@ def test_what_a_long_run_has_freed_is_at_hand() -> None:
         assert found["torn_records"] == 0
 
 
+def test_what_threads_have_at_hand_of_large_blocks_is_not_live() -> None:
+    with holder("turns", PROGRAMS / "explain_holder") as (pid, said):
+        found = explain(pid)
+        check_sum(found)
+        parts = parts_of(found)
+        near("live large blocks", parts["live_runs"] + parts["live_mappings"], said["live_large"], 4 * KIB, 4 * KIB)
+        near("waiting to go home", parts["going_home"], 2 * 6 * 128 * KIB, 256 * KIB, MIB)
+
+
 def test_a_huge_page_that_is_hardly_used_is_excess() -> None:
     with holder("huge", PROGRAMS / "explain_holder") as (pid, said):
         found = explain(pid)

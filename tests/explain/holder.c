@@ -2,6 +2,7 @@
  *
  *   holder mixed    live and free blocks, a thread with full magazines and outbox, large blocks, all of them touched
  *   holder run      is in the middle of a long run of frees: what it has freed of the last slab is marked
+ *   holder turns    has two threads that took and freed large blocks by turns
  *   holder huge     one small block on a page of 2 MiB, if the kernel can be asked for that
  *   holder change   takes and gives back for as long as it lives
  *   holder exit     64 MiB live, and returns
@@ -29,6 +30,8 @@ enum {
     GONE = 512,       /* blocks of 32 KiB that go, slab after slab */
     CACHED = 8 << 20, /* bytes of a large block that is freed */
     RUN = 300000,     /* bytes of a large block that stays */
+    TURNS = 300,      /* of two threads */
+    AT_ONCE = 6,      /* blocks of 100,000 bytes in a turn */
     LONG = 20000,     /* blocks of 64 bytes ... */
     FREED = 10000     /* ... of which the first go, down to the middle of a slab of 1,024 */
 };
@@ -121,6 +124,31 @@ static void hold_run(void) {
     say("live_small", bytes);
 }
 
+static void *take_turns(void *both) {
+    for (unsigned turn = 0; turn < TURNS; turn++) {
+        void *blocks[AT_ONCE];
+        for (unsigned i = 0; i < AT_ONCE; i++)
+            blocks[i] = take(100000);
+        pthread_barrier_wait(both);
+        for (unsigned i = 0; i < AT_ONCE; i++)
+            give(blocks[i]);
+    }
+    pthread_barrier_wait(both);
+    for (;;)
+        pause();
+    return NULL;
+}
+
+static void hold_turns(void) {
+    static pthread_barrier_t both;
+    pthread_t other;
+    pthread_barrier_init(&both, NULL, 2);
+    if (pthread_create(&other, NULL, take_turns, &both) || pthread_create(&other, NULL, take_turns, &both))
+        exit(1);
+    sleep(1);
+    say("live_large", malloc_usable_size(take(RUN)));
+}
+
 static void hold_huge(void) {
     uintptr_t page = (uintptr_t)take(100) >> 21 << 21;
     say("huge", madvise((void *)page, 1 << 21, MADV_COLLAPSE) == 0 ? 1 << 21 : 0);
@@ -147,6 +175,8 @@ int main(int count, char **words) {
         hold_huge();
     if (!strcmp(mode, "run"))
         hold_run();
+    if (!strcmp(mode, "turns"))
+        hold_turns();
     if (!strcmp(mode, "mixed"))
         hold_mixed();
     if (!strcmp(mode, "exit")) {

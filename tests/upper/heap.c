@@ -1,6 +1,8 @@
 /* Unit tests of heap: several heaps in one thread. */
 #include "heap_walk.h"
 
+THREAD_LOCAL struct large_hand *large_hand;
+
 static void check_idle(const struct heap *heap) {
     for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
         const struct heap_class *mine = &heap->class[class];

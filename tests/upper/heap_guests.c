@@ -1,13 +1,16 @@
 /* Unit tests of guests: when a heap hosts, what it keeps, and that none gets to where only its own blocks may be (P7). Heaps and the
  * rooms below are real; the program runs on one CPU, so that four heaps are a crowd. */
+#include "one_cpu.h"
+
 #include "../../src/heap_guests.c"
 
 #include "hands.h"
 #include "kernel.h"
-#include "one_cpu.h"
 #include "unit/unit.h"
 
 #include <string.h>
+
+THREAD_LOCAL struct large_hand *large_hand;
 
 enum { HEAPS = 5, HALF_MAGAZINE = 16 };
 

@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+THREAD_LOCAL struct large_hand *large_hand;
+
 static struct {
     enum reach_found begin, confirm; /* what is found */
     unsigned begun, ended;
@@ -68,7 +70,8 @@ static struct heap *sleeper(void) {
 static void end(struct heap *heap) {
     heap_move_in(heap);
     heap_retire(heap_move_out());
-    assert_null(favour_seat); /* the next thread's, together with the heap */
+    assert_null(favour_seat); /* the next thread's, together with the heap, as the next */
+    assert_null(large_hand);
 }
 
 /* Frees two of another's blocks: the first at once, the second is held back. */
@@ -207,6 +210,7 @@ static void heap_is_left_after_a_fork(void **state) {
     assert_true(is_freed(held));
     assert_true(heap_load() == own && heap_own == own && own->current == &heap_current.heap);
     assert_ptr_equal(favour_seat, &own->seat);
+    assert_ptr_equal(large_hand, &own->hand);
     assert_int_equal(own->thread.number, REACH_FORKED);
     end(heap_move_out());
     end(theirs);

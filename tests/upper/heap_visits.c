@@ -1,6 +1,8 @@
 /* Unit tests of heap: slabs that are lent, and visits. */
 #include "heap_walk.h"
 
+THREAD_LOCAL struct large_hand *large_hand;
+
 /* A block that two threads free: when its slab is empty it is still on its way to the owner, and must not be
  * given to somebody else. */
 static void heap_deletes_no_slab_that_is_on_its_way(void **state) {

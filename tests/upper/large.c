@@ -99,7 +99,7 @@ static void check_held(void) {
 /* What waits is within its bounds. */
 static void check_cache(void) {
     assert_true(larges.recent.resident <= larges.cache_limit / 2);
-    assert_true(larges.recent.bytes <= larges.cache_limit / 2 * SPARE_RECENT_EXTENT);
+    assert_true(larges.recent.bytes <= larges.cache_limit / 2 * LARGE_RECENT_EXTENT);
     large_gather_now();
     assert_true(spare_resident_bytes() <= larges.cache_limit);
     assert_true(spare_mapping_bytes() <= large_mapped_bytes());

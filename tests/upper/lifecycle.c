@@ -25,7 +25,7 @@ static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 
 static struct {
     struct heap heaps[TAKEN];
-    _Atomic unsigned taken, retired, read;
+    _Atomic unsigned taken, emptied, retired, read;
     unsigned order[20], locked, held; /* ranks in the order in which they were taken */
     bool record, forking, resolving, found, refuse;
     void (*before_fork)(void), (*in_parent)(void), (*in_child)(void);
@@ -206,6 +206,10 @@ struct heap *heap_take(void) {
     return &fake.heaps[number];
 }
 
+void large_hand_empty(struct large_hand *hand) {
+    fake.emptied += !((struct heap *)((char *)hand - offsetof(struct heap, hand)))->idle;
+}
+
 void heap_retire(struct heap *heap) {
     assert_ptr_equal(heap_current.heap, &heap_none);
     assert_false(heap->idle);
@@ -339,6 +343,7 @@ static void lifecycle_P1_threads_that_start_together(void **state) {
     assert_int_equal(fake.registered, 1);
     assert_int_equal(fake.taken, TAKEN);
     assert_int_equal(fake.retired, TAKEN);
+    assert_int_equal(fake.emptied, TAKEN);
 }
 
 static void lifecycle_without_memory_for_a_heap(void **state) {

@@ -25,7 +25,8 @@ static struct {
     size_t below_peak;
     bool reachable, allowed, out_of_reach; /* threads */
     enum heap_reached reached;
-    unsigned reaches, packs;
+    unsigned reaches, packs, hands, hands_now; /* visits; those that empty a hand whether it rests or not */
+    bool hand_rests_not;
     bool may_pack;
 } fake;
 
@@ -112,6 +113,13 @@ struct heap *heap_after(const struct heap *heap) {
 bool heap_is_tidy(const struct heap *heap) {
     assert_non_null(heap);
     return fake.tidy;
+}
+
+bool large_hand_visit(struct large_hand *hand, bool now) {
+    assert_ptr_equal(hand, &only.hand);
+    fake.hands++;
+    fake.hands_now += now;
+    return fake.hand_rests_not && !now;
 }
 
 enum heap_tidied heap_tidy(struct heap *heap, bool now, size_t *purged) {
@@ -432,6 +440,40 @@ static void purge_P3_looks_give_home_what_rested(void **state) {
     assert_int_equal(fake.visits, visits + 1);
 }
 
+/* What threads have at hand of large blocks goes back when it rests; at once when all is to go home, or near a limit. */
+static void purge_empties_hands(void **state) {
+    (void)state;
+    fake.tidy = true;
+    fake.others = 2;
+    fake.hand_rests_not = true;
+    assert_true(purge_look().later);
+    assert_int_equal(fake.hands, 3);
+    fake.hand_rests_not = false;
+    assert_false(purge_look().later);
+    assert_int_equal(fake.hands_now, 0);
+    purge_all();
+    assert_int_equal(fake.hands, 9);
+    assert_int_equal(fake.hands_now, 3);
+    heap_own = &only;
+    fake.visits_before = fake.visits;
+    purge_look_here(); /* the caller's own */
+    assert_int_equal(fake.hands, 10);
+    heap_own = NULL;
+    atomic_store(&limit.watching, true);
+    near.wants_drain = MIB;
+    purge_after_take();
+    assert_int_equal(fake.hands, 10); /* they are not in use */
+    only.hand.may = true;
+    fake.others = 99;
+    near.wants_drain = MIB;
+    purge_after_take();
+    assert_int_equal(fake.hands_now, 3 + 64); /* in parts */
+    purge_after_take();
+    assert_int_equal(fake.hands_now, 3 + 100);
+    assert_int_equal(near.drains, 2);
+    only.hand.may = false;
+}
+
 static struct purge_looked look_once(enum heap_reached reached) {
     fake.visits = fake.visits_before = fake.reaches = 0;
     fake.reached = reached;
@@ -515,6 +557,7 @@ int main(void) {
         cmocka_unit_test_setup(purge_all_gives_everything_back, setup),
         cmocka_unit_test_setup(purge_packs_in_its_own_time, setup),
         cmocka_unit_test_setup(purge_P3_looks_give_home_what_rested, setup),
+        cmocka_unit_test_setup(purge_empties_hands, setup),
         cmocka_unit_test_setup(purge_reaches_sleeping_threads, setup),
         cmocka_unit_test_setup(purge_reaches_some_threads_in_a_look, setup),
         cmocka_unit_test_setup(purge_visits_a_heap_some_times_in_a_look, setup),

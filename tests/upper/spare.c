@@ -178,7 +178,7 @@ static void spare_P3_stacks_are_bounded(void **state) {
     struct large blocks[SPARE_RECENT + 1] = {{.extent = 0}};
     for (unsigned i = 0; i <= SPARE_RECENT; i++) {
         blocks[i] = (struct large){.extent = (1 + i % 7) * (size_t)UNIT_SIZE, .resident = 4096};
-        assert_int_equal(spare_recent_put(&recent, &blocks[i], GIB), i < SPARE_RECENT);
+        assert_int_equal(spare_recent_put(&recent, &blocks[i], GIB, GIB), i < SPARE_RECENT);
     }
     for (unsigned i = SPARE_RECENT; i > 0; i--)
         assert_non_null(spare_recent_take(&recent, UNIT_SIZE, MIB));
@@ -186,16 +186,15 @@ static void spare_P3_stacks_are_bounded(void **state) {
     assert_int_equal(recent.resident + recent.bytes + recent.filled + recent.count, 0);
     for (unsigned i = 0; i < 3; i++) { /* 1, 2, 3 units, as last measured */
         blocks[i].resident = blocks[i].extent;
-        assert_int_equal(spare_recent_put(&recent, &blocks[i], 6 * UNIT_SIZE), i < 2);
+        assert_int_equal(spare_recent_put(&recent, &blocks[i], 6 * UNIT_SIZE, GIB), i < 2);
     }
     recent = (struct spare_recent){.filled = 0};
     for (unsigned i = 0; i < 5; i++) { /* 1, 2, 3, 4, 5 units */
         blocks[i].resident = 0;
-        size_t most = 11 * (size_t)UNIT_SIZE / SPARE_RECENT_EXTENT;
-        assert_int_equal(spare_recent_put(&recent, &blocks[i], most), i < 4);
+        assert_int_equal(spare_recent_put(&recent, &blocks[i], GIB, 11 * (size_t)UNIT_SIZE), i < 4);
     }
     struct large huge = {.extent = GIB};
-    assert_false(spare_recent_put(&recent, &huge, 4 * GIB));
+    assert_false(spare_recent_put(&recent, &huge, 4 * GIB, 4 * GIB));
 }
 
 static void spare_P1_stacks_hand_out_what_fits(void **state) {
@@ -205,7 +204,7 @@ static void spare_P1_stacks_hand_out_what_fits(void **state) {
     static const unsigned units[4] = {4, 5, 5, 40};
     for (unsigned i = 0; i < 4; i++) {
         blocks[i] = (struct large){.extent = units[i] * (size_t)UNIT_SIZE};
-        assert_true(spare_recent_put(&recent, &blocks[i], GIB));
+        assert_true(spare_recent_put(&recent, &blocks[i], GIB, GIB));
     }
     assert_null(spare_recent_take(&recent, 6 * UNIT_SIZE, 39 * UNIT_SIZE));
     assert_ptr_equal(spare_recent_take(&recent, 5 * UNIT_SIZE, 6 * UNIT_SIZE), &blocks[2]); /* the newest */

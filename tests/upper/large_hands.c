@@ -1,0 +1,346 @@
+/* Unit tests of what each thread has at hand of large blocks, on the real rooms below: the calling thread stands in for several. */
+#include "large_parts.h"
+
+#include "kernel.h"
+#include "unit/unit.h"
+
+#include <string.h>
+
+enum { THREADS = 12, RUN = 100 * KIB };
+
+static struct favour_seat seats[THREADS];
+static struct large_hand hands[THREADS];
+
+/* The room dense, which is told of all runs that live. */
+static size_t runs;
+
+void dense_count(enum dense_kind kind, size_t units) {
+    assert_int_equal(kind, DENSE_RUNS);
+    runs += units;
+}
+
+void dense_watch(enum dense_kind kind, void *start, size_t units) {
+    (void)kind, (void)start, (void)units;
+}
+
+size_t dense_units(bool hoped) {
+    (void)hoped;
+    return 0;
+}
+
+enum dense_known dense_known(enum dense_kind kind) {
+    (void)kind;
+    return DENSE_UNKNOWN;
+}
+
+static void be(unsigned thread) {
+    favour_seat = &seats[thread];
+    large_hand = &hands[thread];
+}
+
+static void *new_block(size_t size) {
+    bool zeroed;
+    unsigned char *block = large_new(size, 16, &zeroed);
+    assert_non_null(block);
+    const struct large *large = pagemap_record(block);
+    assert_true(large->bytes >= size && large->bytes <= large->extent);
+    assert_int_equal(pagemap_tag(block), large->home ? PAGEMAP_RUN : PAGEMAP_MAPPING);
+    block[0] = 1;
+    return block;
+}
+
+static void delete_block(void *block) {
+    large_delete(pagemap_record(block));
+    assert_null(pagemap_record(block)); /* who frees it again is told */
+}
+
+/* Threads take turns until that is noticed. */
+static void take_turns(unsigned threads) {
+    for (unsigned turn = 0; turn < 3 * FAVOUR_SHARED; turn++) {
+        be(turn % threads);
+        delete_block(new_block(RUN));
+    }
+    be(0);
+    larges.lock.needed = UINT32_MAX; /* nobody becomes the favourite, who needs no hand */
+    assert_true(hands[0].may || threads > 4);
+}
+
+static size_t waiting_blocks(void) {
+    return larges.recent.count + larges.waiting;
+}
+
+/* A new block that need not be measured for a while; as if it had been, with so much in memory. */
+static void *measured_block(size_t size, size_t resident) {
+    void *block = new_block(size);
+    struct large *large = pagemap_record(block);
+    larges.held -= large_weight(large);
+    large->due = UINT16_MAX;
+    large->every = LARGE_MEASURE_MOST;
+    large->resident = resident;
+    larges.held += large_weight(large);
+    return block;
+}
+
+static void check_hands(void) {
+    size_t used = 0;
+    for (unsigned i = 0; i < THREADS; i++) {
+        const struct spare_recent *recent = &hands[i].recent;
+        assert_true(hands[i].may || recent->count == 0);
+        assert_true(recent->resident <= LARGE_HAND_MOST);
+        assert_true(recent->bytes <= 8 * LARGE_HAND_MOST);
+        used += hands[i].may;
+    }
+    assert_int_equal(used, larges.hands);
+    assert_int_equal(runs * UNIT_SIZE, superslab_mapped_bytes() - superslab_free_bytes());
+}
+
+static int setup(void **state) {
+    kernel_reset(state);
+    for (unsigned i = 0; i < THREADS; i++)
+        large_hand_empty(&hands[i]);
+    favour_end(&larges.lock);
+    favour_release(&larges.lock);
+    large_purge(0, ALWAYS);
+    limit_configure(SIZE_MAX - 1, 0, 0);
+    memset(hands, 0, sizeof hands);
+    memset(seats, 0, sizeof seats);
+    larges.lock.changes = larges.lock.turns = 0;
+    larges.lock.needed = FAVOUR_FROM;
+    larges.live_peak = 0;
+    large_configure(64 * MIB);
+    be(0);
+    return 0;
+}
+
+static void large_P4_only_where_threads_take_turns(void **state) {
+    (void)state;
+    for (unsigned i = 0; i < 1000; i++)
+        delete_block(new_block(RUN));
+    assert_false(hands[0].may);
+    favour_seat = NULL; /* a visitor, as the janitor is */
+    large_hand = NULL;
+    delete_block(new_block(RUN));
+    take_turns(2);
+    assert_true(hands[1].may);
+    assert_int_equal(larges.hands, 2);
+    check_hands();
+}
+
+static void large_P4_what_is_at_hand_needs_no_lock(void **state) {
+    (void)state;
+    take_turns(2);
+    void *block = measured_block(RUN, 8 * KIB);
+    size_t live = larges.live, held = larges.held, due = ((struct large *)pagemap_record(block))->due;
+    uint32_t turns = larges.lock.turns;
+    for (unsigned i = 1; i <= 5; i++) {
+        unsigned count = hands[0].recent.count;
+        delete_block(block);
+        assert_int_equal(hands[0].recent.count, count + 1);
+        assert_ptr_equal(new_block(RUN - 5 * i), block);
+        assert_int_equal(((struct large *)pagemap_record(block))->due, due - i);
+    }
+    assert_int_equal(larges.live, live);
+    assert_int_equal(larges.held, held);
+    assert_int_equal(larges.lock.turns, turns);
+    be(1); /* not another's */
+    void *other = new_block(RUN);
+    assert_ptr_not_equal(other, block);
+    delete_block(other);
+    delete_block(block);
+    check_hands();
+}
+
+static void large_P4_some_blocks_do_not_come_to_hand(void **state) {
+    (void)state;
+    take_turns(2);
+    large_hand_visit(&hands[0], true);
+    hands[0].may = true, larges.hands++;
+    void *unmeasured = new_block(3 * MIB / 4), *mapping = measured_block(2 * MIB, 8 * KIB), *written = measured_block(512 * KIB, 512 * KIB);
+    delete_block(unmeasured);
+    delete_block(mapping);
+    delete_block(written);
+    assert_int_equal(hands[0].recent.count, 0);
+    bool zeroed;
+    void *run = measured_block(RUN, 8 * KIB);
+    delete_block(run);
+    assert_int_equal(hands[0].recent.count, 1);
+    void *aligned = large_new(RUN, 4 * MIB, &zeroed); /* nor do they serve what they may not be aligned for */
+    assert_int_equal((uintptr_t)aligned % (4 * MIB), 0);
+    assert_int_equal(hands[0].recent.count, 1);
+    delete_block(aligned);
+    void *other = new_block(3 * RUN); /* nor what is of another size */
+    assert_int_equal(hands[0].recent.count, 1);
+    delete_block(other);
+    check_hands();
+}
+
+/* Which is full gives half away now and then, as nobody may want what is in it. */
+static void large_P4_a_hand_is_bounded(void **state) {
+    (void)state;
+    enum { COUNT = 4 * SPARE_RECENT };
+    void *blocks[COUNT];
+    take_turns(2);
+    for (unsigned i = 0; i < COUNT; i++)
+        blocks[i] = measured_block(i % 2 ? RUN : 2 * RUN, 8 * KIB);
+    unsigned most = 0, gave = 0;
+    for (unsigned i = 0; i < COUNT; i++) {
+        unsigned before = hands[0].recent.count;
+        delete_block(blocks[i]);
+        gave += hands[0].recent.count < before;
+        most = hands[0].recent.count > most ? hands[0].recent.count : most;
+        check_hands();
+    }
+    assert_int_equal(most, 8 * MIB / (3 * UNIT_SIZE)); /* 192 KiB each in the mean */
+    assert_in_range(gave, 2, COUNT / 16);
+    for (unsigned i = 0; i < 40; i++)
+        blocks[i] = measured_block(RUN, RUN);
+    large_hand_visit(&hands[0], true);
+    hands[0].may = true, larges.hands++;
+    for (unsigned i = 0; i < 40; i++) {
+        delete_block(blocks[i]);
+        check_hands();
+    }
+    assert_in_range(hands[0].recent.count, 1, LARGE_HAND_MOST / RUN);
+}
+
+static void large_P4_hands_are_few(void **state) {
+    (void)state;
+    take_turns(THREADS);
+    assert_int_equal(larges.hands, 4);
+    void *block = new_block(28 * MIB); /* a quarter of 28 is more than 4 */
+    take_turns(THREADS);
+    assert_int_equal(larges.hands, 8);
+    delete_block(block);
+    large_configure(12 * MIB);
+    large_hand_empty(&hands[5]);
+    for (unsigned i = 0; i < THREADS; i++)
+        large_hand_empty(&hands[i]);
+    take_turns(THREADS);
+    assert_int_equal(larges.hands, 3); /* a quarter of what may wait */
+    for (unsigned i = 0; i < THREADS; i++)
+        large_hand_empty(&hands[i]);
+    large_configure(0);
+    for (unsigned turn = 0; turn < 3 * FAVOUR_SHARED; turn++) {
+        be(turn % THREADS);
+        delete_block(new_block(RUN));
+    }
+    assert_int_equal(larges.hands, 0);
+}
+
+static void large_P4_an_empty_hand_is_refilled(void **state) {
+    (void)state;
+    void *blocks[2 * LARGE_REFILL];
+    take_turns(2);
+    for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
+        blocks[i] = measured_block(3 * RUN, 8 * KIB);
+    for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
+        delete_block(blocks[i]);
+    large_hand_visit(&hands[0], true); /* now they wait where all find them */
+    assert_int_equal(hands[0].recent.count, 0);
+    be(1);
+    size_t waiting = waiting_blocks(), live = larges.live;
+    uint32_t turns;
+    void *block = new_block(3 * RUN);
+    unsigned more = hands[1].recent.count;
+    assert_int_equal(waiting_blocks(), waiting - LARGE_REFILL - 1);
+    assert_int_equal(larges.live, live + (LARGE_REFILL + 1) * 5 * UNIT_SIZE);
+    turns = larges.lock.turns;
+    blocks[0] = new_block(3 * RUN);
+    assert_int_equal(hands[1].recent.count, more - 1);
+    assert_int_equal(larges.lock.turns, turns);
+    delete_block(block);
+    delete_block(blocks[0]);
+    check_hands();
+}
+
+/* What rests at hand goes back to where all find it, and what was live is so no more. */
+static void large_P4_what_rests_at_hand_is_taken_away(void **state) {
+    (void)state;
+    take_turns(2);
+    large_hand_visit(&hands[1], true);
+    size_t waiting = waiting_blocks();
+    void *block = measured_block(2 * RUN, 8 * KIB);
+    delete_block(block);
+    assert_true(large_hand_visit(&hands[0], false));
+    unsigned held = hands[0].recent.count;
+    assert_ptr_equal(new_block(2 * RUN), block);
+    assert_true(large_hand_visit(&hands[0], false)); /* it did not rest */
+    delete_block(block);
+    assert_true(large_hand_visit(&hands[0], false));
+    assert_int_equal(hands[0].recent.count, held);
+    assert_false(large_hand_visit(&hands[0], false));
+    assert_false(hands[0].may);
+    assert_int_equal(waiting_blocks(), waiting + held);
+    assert_int_equal(larges.live, 0);
+    assert_int_equal(larges.hands, 0);
+    assert_false(large_hand_visit(&hands[0], true));
+    assert_ptr_equal(new_block(2 * RUN), block); /* and serves */
+    delete_block(block);
+    check_hands();
+}
+
+static void large_P4_who_goes_leaves_nothing_at_hand(void **state) {
+    (void)state;
+    take_turns(2);
+    delete_block(measured_block(2 * RUN, 8 * KIB));
+    assert_true(hands[0].recent.count > 0);
+    large_hand_empty(&hands[0]);
+    large_hand_empty(&hands[1]);
+    assert_int_equal(larges.live, 0);
+    check_hands();
+    large_purge(0, ALWAYS);
+    assert_int_equal(larges.held, 0);
+    assert_int_equal(large_waiting_bytes(), 0);
+}
+
+static void large_P4_near_the_soft_limit_nothing_is_at_hand(void **state) {
+    (void)state;
+    take_turns(2);
+    void *block = measured_block(RUN, 8 * KIB);
+    large_hand_visit(&hands[0], true);
+    hands[0].may = true, larges.hands++;
+    limit_configure(SIZE_MAX - 1, 1, 0);
+    assert_true(limit_near());
+    delete_block(block);
+    assert_int_equal(hands[0].recent.count, 0);
+}
+
+/* What hands may hold is taken off what may wait. */
+static void large_P2_with_what_is_at_hand(void **state) {
+    (void)state;
+    take_turns(4);
+    assert_int_equal(larges.hands, 4);
+    large_configure(16 * MIB);
+    void *blocks[5];
+    for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
+        memset(blocks[i] = new_block(4 * MIB), 1, 4 * MIB);
+    for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
+        delete_block(blocks[i]);
+    assert_in_range(spare_resident_bytes() + larges.recent.resident, 8 * MIB, 12 * MIB);
+}
+
+/* Nothing is lost, and nothing counts that is not there. */
+static int teardown(void **state) {
+    (void)state;
+    check_hands();
+    for (unsigned i = 0; i < THREADS; i++)
+        large_hand_empty(&hands[i]);
+    large_purge(0, ALWAYS);
+    return larges.live + larges.held + larges.hands + runs == 0 ? 0 : -1;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(large_P4_only_where_threads_take_turns, setup, teardown),
+        cmocka_unit_test_setup_teardown(large_P4_what_is_at_hand_needs_no_lock, setup, teardown),
+        cmocka_unit_test_setup_teardown(large_P4_some_blocks_do_not_come_to_hand, setup, teardown),
+        cmocka_unit_test_setup_teardown(large_P4_a_hand_is_bounded, setup, teardown),
+        cmocka_unit_test_setup_teardown(large_P4_hands_are_few, setup, teardown),
+        cmocka_unit_test_setup_teardown(large_P4_an_empty_hand_is_refilled, setup, teardown),
+        cmocka_unit_test_setup_teardown(large_P4_what_rests_at_hand_is_taken_away, setup, teardown),
+        cmocka_unit_test_setup_teardown(large_P4_who_goes_leaves_nothing_at_hand, setup, teardown),
+        cmocka_unit_test_setup_teardown(large_P4_near_the_soft_limit_nothing_is_at_hand, setup, teardown),
+        cmocka_unit_test_setup_teardown(large_P2_with_what_is_at_hand, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
