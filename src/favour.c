@@ -64,7 +64,7 @@ void favour_end(struct favour *favour) {
     if (seat)
         favour_take_away(favour, seat);
     favour->suspended = NULL;
-    favour->turns = 0;
+    favour->turns = favour->changes = 0;
 }
 
 /* Who has come often enough in a row is the favourite from here on. */

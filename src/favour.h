@@ -27,7 +27,7 @@
 #include "lock.h"
 
 enum { FAVOUR_FROM = 16, FAVOUR_MOST = 1 << 16 }; /* turns in a row */
-enum { FAVOUR_SHARED = 64 };                     /* changes from one thread to another */
+enum { FAVOUR_SHARED = 64 };                      /* changes from one thread to another */
 
 /* Relaxed, but for the order that comments name: the barrier of favour_take_lock does the rest. */
 struct favour_seat {
@@ -41,7 +41,8 @@ struct favour {
     struct favour_seat
         *last; /* ... and these: who took the lock last, how often in a row, how often it must */
     uint32_t turns, needed;
-    uint32_t changes; /* how often it was another thread than before since favour was given; counted up to FAVOUR_SHARED */
+    uint32_t
+        changes; /* how often it was another thread than before since favour was given; counted up to FAVOUR_SHARED */
     bool inside; /* the favourite is inside, without the lock */
 };
 

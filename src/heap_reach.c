@@ -85,9 +85,12 @@ COLD struct heap *heap_await_visitor(void) {
 /* ---- fork ---- */
 
 void heap_in_child(void) {
-    for (struct heap *heap = heap_after(NULL); heap; heap = heap_after(heap))
+    for (struct heap *heap = heap_after(NULL); heap; heap = heap_after(heap)) {
         if (heap->current && heap != heap_own)
             heap_forget_thread(heap);
+        if (heap != heap_own)
+            large_hand_lose(&heap->hand);
+    }
     heaps.lost = heaps.count - heaps.idle_count - (heap_own != NULL);
     if (!heap_own)
         return;

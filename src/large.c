@@ -56,11 +56,10 @@ static NOINLINE void large_let_wait(struct large *large) {
 static bool large_put_recent(struct large *large) {
     size_t keep = limit_keep(larges.cache_limit, larges.recent.resident), most = keep / 2;
     size_t waiting = spare_resident_bytes();
-    if (UNLIKELY(waiting > most)) {
-        waiting += large_at_hand();
+    if (UNLIKELY(waiting > most))
         most = keep > waiting ? keep - waiting : 0;
-    }
-    if (UNLIKELY(large->due == 0 || large->roomy) || !spare_recent_put(&larges.recent, large, most, LARGE_RECENT_EXTENT * most))
+    if (UNLIKELY(large->due == 0 || large->roomy) ||
+        !spare_recent_put(&larges.recent, large, most, LARGE_RECENT_EXTENT * most))
         return false;
     large->due--;
     larges.live -= large->bytes;
@@ -71,8 +70,11 @@ NOINLINE void large_put_all(struct large *out) {
     while (out) {
         struct large *large;
         favour_take(&larges.lock);
-        while ((large = large_pop(&out)) != NULL && large_put_recent(large))
-            ;
+        while ((large = large_pop(&out)) != NULL) {
+            large->due++; /* it is not freed anew */
+            if (!large_put_recent(large))
+                break;
+        }
         if (large)
             large_let_wait(large);
         else
@@ -217,7 +219,7 @@ static ALWAYS_INLINE void *large_hand_out(struct large *large) {
 /* For who is not the favourite: at hand, or recent, and more with it. NULL: the lock is held. */
 static NOINLINE struct large *large_take_at_hand(size_t bytes, size_t fit, size_t alignment,
                                                  enum large_wish wish) {
-    bool hand = large_has_hand() && wish != LARGE_WIDE && alignment == UNIT_SIZE;
+    bool hand = large_has_hand() && wish != LARGE_WIDE && alignment == UNIT_SIZE && bytes <= LARGE_RUN_MOST;
     struct large *large = hand ? large_hand_take(bytes) : NULL;
     if (large)
         return large;

@@ -1,27 +1,27 @@
 /* large: one block, one run of units, or one mapping.
  *
- * Owns blocks above the largest size class. Up to 1 MiB a block is a run of units in a superslab; above, or
- * for alignments above a unit, it is a mapping of its own. A freed block waits whole (spare.h) for the next
- * request of nearly its size: a program that takes and returns large buffers makes no system calls and faults no
- * pages. How much of it is in memory is measured at its first two frees, then less and less often while that does not
- * change, down to each LARGE_MEASURE_MOST-th; more often than at each LARGE_MEASURE_WHOLE-th by one page only, if that tells
- * no change. What live and waiting blocks hold stays together within three sixteenths above what was once live, and where a
- * new one would bring it above what was once live, what waits serves it. Of what waits longest only the end goes home, as
- * much as is too much. A block that grows is copied into what waits, is warm and has room for it; else it takes its pages along
- * (mremap), into a longer mapping that waits if there is one, and keeps the rest as slack. One that shrinks keeps that, too.
+ * Owns blocks above the largest size class. Up to 1 MiB a block is a run of units in a superslab; above, or for alignments above a
+ * unit, it is a mapping of its own. A freed block waits whole (spare.h) for the next request of nearly its size: a program that takes
+ * and returns large buffers makes no system calls and faults no pages. How much of it is in memory is measured at its first two frees,
+ * then less and less often while that does not change, down to each LARGE_MEASURE_MOST-th; more often than at each LARGE_MEASURE_WHOLE-
+ * th by one page only, if that tells no change. What live and waiting blocks hold stays together within three sixteenths above what was
+ * once live, and where a new one would bring it above what was once live, what waits serves it. Of what waits longest only the end goes
+ * home, as much as is too much. A block that grows is copied into what waits, is warm and has room for it; else it takes its pages
+ * along (mremap), into a longer mapping that waits if there is one, and keeps the rest as slack. One that shrinks keeps that, too.
  *
  * A mapping gets huge pages where those of its size before it were written whole (huge.h), and one that grows where it was itself.
- *
- * Of a long block (above LARGE_LONG) all counts, because the next one may touch what the last one has not. Where none of
- * nearly the size waits, a longer one serves and lends the rest as slack, or the longest is stretched, and only its new
- * pages are faulted. Slack goes home as what waits does.
+ * Of a long block (above LARGE_LONG) all counts, because the next one may touch what the last one has not. Where none of nearly the
+ * size waits, a longer one serves and lends the rest as slack, or the longest is stretched, and only its new pages are faulted. Slack
+ * goes home as what waits does. Where threads take turns each has a hand: runs that it freed last.
  *
  * P1  a record in use describes exactly one live block, and its first unit has its tag
  * P2  what waits holds at most the configured bytes in memory, as measured, in at most LARGE_WAITING_MOST blocks
  * P3  nothing is unmapped that this room did not map; what cannot be unmapped is kept for reuse
+ * P4  what threads have at hand is bounded, for each and in all; it is nobody else's until its thread goes, or a visitor comes
  *
- * Any thread may call everything here; one lock of rank 7 (favour.h), held for a bounded search, never during a
- * system call, but when a part that is cut off needs a piece of the pagemap. One call gives up at most LARGE_GIVE_UP waiting blocks, and as many for each that gives it pages.
+ * Any thread may call everything here; one lock of rank 7 (favour.h), held for a bounded search, never during a system call, but when
+ * a part that is cut off needs a piece of the pagemap, nor inside a hand's `visit`. One call gives up at most LARGE_GIVE_UP waiting
+ * blocks for each of those that it lets wait (eight where a hand is too full), and as many for each that gives it pages.
  */
 #ifndef HAKMEM_LARGE_H
 #define HAKMEM_LARGE_H
@@ -50,10 +50,11 @@ enum {
 struct large_hand {
     struct visit visit; /* the thread's, or a visitor's */
     struct spare_recent recent;
-    uint32_t uses, seen; /* by the thread, and what they were at a visitor's last look; atomic, relaxed: a hint */
-    uint32_t refused;    /* blocks that there was no room for */
-    bool low;            /* it was nearly empty; its thread's only */
-    bool may;            /* it may hold something; else it holds nothing. As `uses` */
+    uint32_t uses,
+        seen; /* by the thread, and what they were at a visitor's last look; atomic, relaxed: a hint */
+    uint32_t refused; /* blocks that there was no room for */
+    bool low;         /* it was nearly empty; its thread's only */
+    bool may;         /* it may hold something; else it holds nothing. As `uses` */
 };
 
 /* The calling thread's hand; NULL: it has none. Told by heap when the thread moves in. */
@@ -67,7 +68,10 @@ static inline bool large_hand_is_used(const struct large_hand *hand) {
 /* Empties a hand: its thread's own call, or nobody has it. */
 void large_hand_empty(struct large_hand *hand);
 
-/* Empties somebody else's, if nothing was taken or put since the last look (or, `now`, in any case). Returns whether it holds
+/* In a forked process: whose thread has stayed behind in the middle of a call. What it holds is lost. */
+void large_hand_lose(struct large_hand *hand);
+
+/* Empties anybody's, if nothing was taken or put since the last look (or, `now`, in any case). Returns whether it holds
  * something still. One visitor at a time. */
 bool large_hand_visit(struct large_hand *hand, bool now);
 
@@ -98,7 +102,7 @@ size_t large_purge(size_t keep, unsigned most);
  * that is as old. Returns the bytes. */
 size_t large_purge_rested(void);
 
-/* Bytes of blocks that wait for the next request, and the slack of live ones: all that may be in memory, since what was
+/* Bytes of blocks that wait for the next request, the slack of live ones, and the most that is at hand: all that may be in memory, since what was
  * measured may be long ago. */
 size_t large_waiting_bytes(void);
 

@@ -43,9 +43,9 @@ static size_t large_unseen(const struct large *large) {
                                                                          : 0;
 }
 
-/* Written under the lock, read without. */
 static void large_count_slack(size_t bytes) {
-    __atomic_store_n(&larges.slack, larges.slack + bytes, __ATOMIC_RELAXED);
+    larges.slack += bytes;
+    large_count_outside(bytes);
 }
 
 /* Counts a block as live, as it is. Its length is its owner's: any thread may read that, nobody else writes it. */
@@ -128,7 +128,7 @@ size_t large_overhang(size_t more) {
 }
 
 static bool large_has_too_many(void) {
-    size_t waiting = spare_resident_bytes() + larges.recent.resident + large_at_hand();
+    size_t waiting = spare_resident_bytes() + larges.recent.resident;
     return waiting > limit_keep(larges.cache_limit, waiting) || larges.waiting > LARGE_WAITING_MOST;
 }
 

@@ -27,7 +27,8 @@
 #define LARGE_COPY_MOST \
     (128 * KIB) /* bytes of a run that are copied when it cannot grow: docs/experiments/growing-runs.md */
 #define LARGE_FILL_LEAST (128 * KIB) /* bytes that are worth moving from what waits */
-#define LARGE_HAND_MOST (1 * MIB)    /* bytes in memory of one hand, as measured: docs/experiments/large-blocks-at-hand.md */
+#define LARGE_HAND_MOST \
+    (1 * MIB) /* bytes in memory of one hand, as measured: docs/experiments/large-blocks-at-hand.md */
 #define LARGE_MOST (PTRDIFF_MAX - 2 * (size_t)UNIT_SIZE)
 
 struct larges {
@@ -39,6 +40,7 @@ struct larges {
     size_t live, live_peak; /* bytes of live blocks, and the most that there ever were at once */
     size_t held;            /* what live and recent blocks hold in memory, as far as that is known */
     size_t slack;           /* what roomy blocks stand on beyond their bytes */
+    size_t outside;         /* slack, and the most that hands may hold; atomic, relaxed: a hint */
     size_t unseen;    /* of long blocks that wait: what is not in memory, as last measured, but may be */
     uint32_t looks;   /* of large_purge_rested */
     unsigned waiting; /* blocks in large_cache */
@@ -80,6 +82,11 @@ void large_have_record(void);
 static inline size_t large_weight(const struct large *large) {
     bool measured = large->every > 0 && large->bytes <= LARGE_LONG;
     return measured && large->resident < large->bytes ? large->resident : large->bytes;
+}
+
+/* What of live blocks can be taken back: any time, from anywhere. */
+static inline void large_count_outside(size_t bytes) {
+    __atomic_fetch_add(&larges.outside, bytes, __ATOMIC_RELAXED);
 }
 
 /* A block is live. */
@@ -131,11 +138,6 @@ size_t large_holds(size_t more);
 
 /* Whether more would be held than ever was live: then what waits serves before the kernel is asked for more. */
 bool large_is_crowded(size_t more);
-
-/* The most that all hands may hold in memory. */
-static inline size_t large_at_hand(void) {
-    return __atomic_load_n(&larges.hands, __ATOMIC_RELAXED) * LARGE_HAND_MOST;
-}
 
 /* Bytes that would be too much for what was once live. More than crowds: who swings about that edge pays nothing. */
 size_t large_overhang(size_t more);

@@ -75,7 +75,7 @@ size_t large_purge_rested(void) {
 
 size_t large_waiting_bytes(void) {
     return spare_waiting_bytes() + __atomic_load_n(&larges.recent.bytes, __ATOMIC_RELAXED) +
-           __atomic_load_n(&larges.slack, __ATOMIC_RELAXED);
+           __atomic_load_n(&larges.outside, __ATOMIC_RELAXED);
 }
 
 void large_configure(size_t cache_bytes) {

@@ -13,9 +13,7 @@
 #ifndef HAKMEM_SEAMS_H
 #define HAKMEM_SEAMS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base.h"
 
 enum { SEAMS_MOST = 7 };
 

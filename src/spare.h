@@ -120,11 +120,11 @@ static inline void spare_recent_count(struct spare_recent *recent, size_t reside
 
 /* False: there are blocks enough, or `most` bytes of them would be in memory as last measured, or `extents` in addresses, as what was
  * measured too long ago could be a multiple of that. docs/experiments/large-blocks-that-wait.md */
-static inline bool spare_recent_put(struct spare_recent *recent, struct large *large, size_t most, size_t extents) {
+static inline bool spare_recent_put(struct spare_recent *recent, struct large *large, size_t most,
+                                    size_t extents) {
     unsigned bin = spare_bin(large->extent);
     if (UNLIKELY(bin >= SPARE_RECENT_BINS || recent->count == SPARE_RECENT ||
-                 recent->resident + large->resident >= most ||
-                 recent->bytes + large->extent >= extents))
+                 recent->resident + large->resident >= most || recent->bytes + large->extent >= extents))
         return false;
     large->next = recent->stack[bin];
     recent->stack[bin] = large;

@@ -12,8 +12,19 @@ static uint64_t stats_read(const uint64_t *counter) {
     return __atomic_load_n(counter, __ATOMIC_RELAXED);
 }
 
+/* Blocks at hand are live to who has them. */
+static void stats_add_hand(struct stats *stats, const struct large_hand *hand) {
+    size_t bytes = __atomic_load_n(&hand->recent.bytes, __ATOMIC_RELAXED);
+    if (bytes > stats->live_bytes)
+        bytes = stats->live_bytes;
+    stats->live_bytes -= bytes;
+    stats->free_bytes += bytes;
+    stats->dirty_bytes += bytes;
+}
+
 static void stats_add_heap(const struct heap *heap, void *data) {
     struct stats *stats = data;
+    stats_add_hand(stats, &heap->hand);
     stats->heaps++;
     stats->idle_heaps += heap->idle;
     stats->larges += stats_read(&heap->larges);

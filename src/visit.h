@@ -52,6 +52,11 @@ static inline void visit_leave(struct visit *visit) {
     atomic_store_explicit(&visit->busy, 0, memory_order_release); /* pairs with visit_begin */
 }
 
+/* The owner is inside: a hint, but for who knows that it has gone. */
+static inline bool visit_is_busy(const struct visit *visit) {
+    return atomic_load_explicit(&visit->busy, memory_order_relaxed);
+}
+
 /* The visitor comes in; false: not now. */
 bool visit_begin(struct visit *visit);
 void visit_end(struct visit *visit);

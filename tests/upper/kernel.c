@@ -46,6 +46,9 @@ static bool kernel_refuses_number(long number, void *start, size_t bytes) {
         if (kernel.before_advise)
             kernel.before_advise(start, bytes);
         return kernel_refuses(&kernel.advise);
+    case SYS_membarrier:
+        kernel.barriers++;
+        return false;
     default:
         return false;
     }

@@ -17,6 +17,7 @@ struct kernel_call {
 
 extern struct kernel {
     struct kernel_call map, unmap, remap, advise;
+    unsigned barriers;   /* that were asked for */
     size_t largest_map;  /* longer mappings are refused; 0: no limit */
     size_t smallest_map; /* shorter ones are refused: records need some, blocks longer ones */
     void (*before_advise)(void *start, size_t bytes);
