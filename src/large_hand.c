@@ -12,9 +12,8 @@ enum {
     CACHE_SHARE = 4,   /* all hands together may hold such a part of what may wait */
     LARGEST_SHARE = 4, /* a block may hold such a part of a hand */
     LOW = 4,           /* with as many blocks a hand is refilled */
-    RENEWED =
-        16,   /* each time that it was too full for so many it gives some of each size in turn away: ... */
-    GIVEN = 8 /* ... so many, as they may be of no use */
+    GIVEN_SHARE = 4,   /* a hand that is full gives such a part away, ... */
+    GIVEN = 8          /* ... so many at most */
 };
 
 /* To something only by its thread, to nothing only inside `visit`. */
@@ -53,12 +52,12 @@ static struct large *large_hand_give(struct large_hand *hand, unsigned from) {
     return large ? large : spare_recent_take(&hand->recent, 0, LARGE_MOST);
 }
 
-/* Takes some out, linked by next: of each size, in the course of time. */
+/* A hand that is too full gives a part away, linked by next; of each size, in the course of time: they may be of no use. */
 static struct large *large_hand_renew(struct large_hand *hand) {
-    struct large *out = NULL, *large;
-    unsigned from = hand->refused / RENEWED % (SUPERSLAB_RUN_LARGEST + 1);
-    for (unsigned given = 0; given < GIVEN && (large = large_hand_give(hand, from)) != NULL; given++)
-        large_push(&out, large);
+    struct large *out = NULL;
+    unsigned from = hand->refused++ % (SUPERSLAB_RUN_LARGEST + 1), count = hand->recent.count / GIVEN_SHARE;
+    for (count = count < GIVEN ? count : GIVEN; count > 0; count--)
+        large_push(&out, large_hand_give(hand, from));
     return out;
 }
 
@@ -85,10 +84,11 @@ bool large_hand_put(struct large *large) {
     struct large *out = NULL;
     visit_enter(&hand->visit);
     bool put = large_hand_add(hand, large);
-    if (put)
-        large->due--;
-    else if (++hand->refused % RENEWED == 0)
+    if (!put) {
         out = large_hand_renew(hand);
+        put = large_hand_add(hand, large);
+    }
+    large->due -= put;
     large_hand_count_use(hand, put);
     visit_leave(&hand->visit);
     large_put_all(out);
