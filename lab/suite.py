@@ -96,6 +96,8 @@ ROWS = (
     Row("huge", "large", 1000, 4, "1 to 32 MiB that come and go", "malloc-large (Leijen, mimalloc-bench)"),
     Row("buffers", "large", 4000, 4, "a few buffers of 64 KiB to 4 MiB, each written whole, of a new size each time",
         "working buffers of servers and stores"),
+    Row("requests", "large", 400_000, 20, "64 to 512 KiB, a sixteenth written, in several threads that each have their own",
+        "bodies and replies of servers", threads=2),
     Row("aligned", "large", 2_000_000, 1000, "posix_memalign at 32..4096", "the mixed loop, with alignments"),
     Row("leak", "growth", 3_000_000, 8, "a heap that only grows: one block in eight stays",
         "ramps (Wilson and others 1995)", most=4),

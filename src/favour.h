@@ -42,7 +42,7 @@ struct favour {
         *last; /* ... and these: who took the lock last, how often in a row, how often it must */
     uint32_t turns, needed;
     uint32_t
-        changes; /* how often it was another thread than before since favour was given; counted up to FAVOUR_SHARED */
+        changes; /* how often it was another thread than before since it was due, or a fork; counted up to FAVOUR_SHARED */
     bool inside; /* the favourite is inside, without the lock */
 };
 

@@ -95,14 +95,13 @@ struct heap {
     struct heap_class class[SIZECLASS_COUNT];
     struct inbox inbox;
     struct reach_thread
-        thread;              /* whose heap it is, while it can be reached; this and the next inside `visit` */
-    struct heap **current;   /* its heap_current; NULL: nobody's, or out of reach */
-    uint64_t glance;         /* a visitor's: what stood in the magazines at the last look */
-    bool out_of_reach;       /* with that the thread was found where it must not be disturbed */
-    struct favour_seat seat; /* the thread's, at locks with a favourite */
-    struct large_hand hand;  /* ... and its large blocks at hand */
-    struct calls *calls;     /* what is noted down of its calls; NULL: nothing, or nothing yet */
-    struct poisson sampled;  /* when its next allocation is noted down, where that is done */
+        thread;             /* whose heap it is, while it can be reached; this and the next inside `visit` */
+    struct heap **current;  /* its heap_current; NULL: nobody's, or out of reach */
+    uint64_t glance;        /* a visitor's: what stood in the magazines at the last look */
+    bool out_of_reach;      /* with that the thread was found where it must not be disturbed */
+    struct large_hand hand; /* large blocks that the thread has at hand, and its seat at their lock */
+    struct calls *calls;    /* what is noted down of its calls; NULL: nothing, or nothing yet */
+    struct poisson sampled; /* when its next allocation is noted down, where that is done */
 };
 
 /* Stands for "no heap yet": every class looks empty and full at once. Never written. */

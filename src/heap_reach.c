@@ -12,8 +12,7 @@ static struct heap **heap_word(void) {
 
 void heap_move_in(struct heap *heap) {
     heap_own = heap;
-    favour_seat = &heap->seat;
-    large_hand = &heap->hand;
+    favour_seat = &heap->hand.seat;
     heap_current.tag = heaps.watch ? HEAP_NO_TAG : heap->tag;
     __atomic_store_n(heap_word(), heap, __ATOMIC_RELAXED);
 }
@@ -45,7 +44,6 @@ struct heap *heap_move_out(void) {
     heap_forget_thread(heap);
     heap_own = NULL;
     favour_seat = NULL; /* the next thread of this heap sits there */
-    large_hand = NULL;
     heap_current.tag = HEAP_NO_TAG;
     __atomic_store_n(&heap_current.heap, &heap_none, __ATOMIC_RELAXED);
     __atomic_store_n(&heap_watched, NULL, __ATOMIC_RELAXED);
@@ -85,12 +83,13 @@ COLD struct heap *heap_await_visitor(void) {
 /* ---- fork ---- */
 
 void heap_in_child(void) {
+    unsigned hands = 0;
     for (struct heap *heap = heap_after(NULL); heap; heap = heap_after(heap)) {
         if (heap->current && heap != heap_own)
             heap_forget_thread(heap);
-        if (heap != heap_own)
-            large_hand_lose(&heap->hand);
+        hands += large_hand_in_child(&heap->hand);
     }
+    large_hands_in_child(hands);
     heaps.lost = heaps.count - heaps.idle_count - (heap_own != NULL);
     if (!heap_own)
         return;

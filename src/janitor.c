@@ -1,5 +1,6 @@
 #include "janitor.h"
 
+#include "large.h"
 #include "os.h"
 
 #include <errno.h>
@@ -8,6 +9,8 @@
 #include <sys/prctl.h>
 
 enum janitor_state { JANITOR_NONE, JANITOR_STARTING, JANITOR_RUNS, JANITOR_REFUSED };
+
+_Static_assert(LARGE_HAND_MOST >= JANITOR_LEAST, "what is at hand for good would call nobody");
 
 enum { PATIENCE = 10 };         /* looks without a result */
 #define TRY_AGAIN_NS 1000000000 /* where there were too many threads */

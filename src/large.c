@@ -86,8 +86,10 @@ NOINLINE void large_put_all(struct large *out) {
 static NOINLINE bool large_put_at_hand(struct large *large) {
     if (large_has_hand() && large_hand_put(large))
         return true;
+    bool suits = large_suits_hand(large);
     favour_take_lock(&larges.lock);
-    large_hand_consider();
+    if (suits)
+        large_hand_consider();
     return false;
 }
 
@@ -219,12 +221,14 @@ static ALWAYS_INLINE void *large_hand_out(struct large *large) {
 /* For who is not the favourite: at hand, or recent, and more with it. NULL: the lock is held. */
 static NOINLINE struct large *large_take_at_hand(size_t bytes, size_t fit, size_t alignment,
                                                  enum large_wish wish) {
-    bool hand = large_has_hand() && wish != LARGE_WIDE && alignment == UNIT_SIZE && bytes <= LARGE_RUN_MOST;
+    bool suits = wish != LARGE_WIDE && alignment == UNIT_SIZE && bytes <= LARGE_RUN_MOST;
+    bool hand = suits && large_has_hand();
     struct large *large = hand ? large_hand_take(bytes) : NULL;
     if (large)
         return large;
     favour_take_lock(&larges.lock);
-    large_hand_consider();
+    if (suits)
+        large_hand_consider();
     large = hand ? large_take_recent(bytes, fit, alignment, wish) : NULL;
     if (!large)
         return NULL;

@@ -21,15 +21,18 @@
  *
  * Any thread may call everything here; one lock of rank 7 (favour.h), held for a bounded search, never during a system call, but when
  * a part that is cut off needs a piece of the pagemap, nor inside a hand's `visit`. One call gives up at most LARGE_GIVE_UP waiting
- * blocks for each of those that it lets wait (up to nine where a hand is too full), and as many for each that gives it pages.
+ * blocks for each of those that it lets wait (nine where a hand is too full, 64 where one goes), and as many for each that gives it pages.
  */
 #ifndef HAKMEM_LARGE_H
 #define HAKMEM_LARGE_H
 
+#include "favour.h"
 #include "spare.h"
 #include "visit.h"
 
 #define LARGE_LONG (4 * MIB) /* a block of more is long */
+#define LARGE_HAND_MOST \
+    (1 * MIB) /* bytes in memory of one hand, as measured: docs/experiments/large-blocks-at-hand.md */
 
 enum {
     LARGE_WAITING_MOST = 256,
@@ -48,7 +51,8 @@ enum {
 /* What one thread has freed last and takes first, while several take large blocks by turns. It goes on counting as live. Lies in the
  * thread's heap, all zero to begin with. docs/experiments/large-blocks-at-hand.md */
 struct large_hand {
-    struct visit visit; /* the thread's, or a visitor's */
+    struct favour_seat seat; /* first, as large_hand_mine has it: the thread's, at locks with a favourite */
+    struct visit visit;      /* the thread's, or a visitor's */
     struct spare_recent recent;
     uint32_t uses,
         seen; /* by the thread, and what they were at a visitor's last look; atomic, relaxed: a hint */
@@ -57,8 +61,11 @@ struct large_hand {
     bool may;         /* it may hold something; else it holds nothing. As `uses` */
 };
 
-/* The calling thread's hand; NULL: it has none. Told by heap when the thread moves in. */
-extern THREAD_LOCAL struct large_hand *large_hand;
+/* The calling thread's hand; NULL: it has none. It is found by its seat, which heap tells favour when the thread moves in: one
+ * thread-local word for both. */
+static inline struct large_hand *large_hand_mine(void) {
+    return (struct large_hand *)favour_seat;
+}
 
 /* It may hold something: a hint. */
 static inline bool large_hand_is_used(const struct large_hand *hand) {
@@ -68,8 +75,10 @@ static inline bool large_hand_is_used(const struct large_hand *hand) {
 /* Empties a hand: its thread's own call, or nobody has it. */
 void large_hand_empty(struct large_hand *hand);
 
-/* In a forked process: whose thread has stayed behind in the middle of a call. What it holds is lost. */
-void large_hand_lose(struct large_hand *hand);
+/* In a forked process, of each heap: whether it may hold something still. Whose thread has stayed behind in the middle of a call does
+ * not: that is lost, as is what was in nobody's hands then. Then, how many may. */
+bool large_hand_in_child(struct large_hand *hand);
+void large_hands_in_child(unsigned hands);
 
 /* Empties anybody's, if nothing was taken or put since the last look (or, `now`, in any case). Returns whether it holds
  * something still. One visitor at a time. */
@@ -102,7 +111,7 @@ size_t large_purge(size_t keep, unsigned most);
  * that is as old. Returns the bytes. */
 size_t large_purge_rested(void);
 
-/* Bytes of blocks that wait for the next request, the slack of live ones, and the most that is at hand: all that may be in memory, since what was
+/* Bytes of blocks that wait for the next request, the slack of live ones, and what hands may hold: the last as measured, else all that may be in memory, since what was
  * measured may be long ago. */
 size_t large_waiting_bytes(void);
 

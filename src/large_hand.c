@@ -3,8 +3,6 @@
 
 #include "os.h"
 
-THREAD_LOCAL struct large_hand *large_hand;
-
 /* Of one hand, in addresses, as what was measured may be long ago. docs/experiments/large-blocks-at-hand.md */
 #define HAND_EXTENT (8 * MIB)
 
@@ -16,11 +14,11 @@ enum {
     GIVEN = 8          /* ... so many at most */
 };
 
-/* To something only by its thread, to nothing only inside `visit`. */
+/* To something by its thread, under the lock; to nothing inside `visit`: then the sums come last, for large_hands_in_child. */
 static void large_hand_allow(struct large_hand *hand, bool may) {
-    __atomic_fetch_add(&larges.hands, may ? 1 : -1u, __ATOMIC_RELAXED); /* a bound that a few may miss */
-    large_count_outside(may ? LARGE_HAND_MOST : -LARGE_HAND_MOST);
     __atomic_store_n(&hand->may, may, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&larges.hands, may ? 1 : -1u, __ATOMIC_RELAXED);
+    large_count_outside(may ? LARGE_HAND_MOST : -LARGE_HAND_MOST);
 }
 
 static bool large_may_use_more_hands(void) {
@@ -29,15 +27,14 @@ static bool large_may_use_more_hands(void) {
 }
 
 void large_hand_consider(void) {
-    struct large_hand *hand = large_hand;
+    struct large_hand *hand = large_hand_mine();
     if (hand && favour_is_shared(&larges.lock) && !large_hand_is_used(hand) && large_may_use_more_hands())
         large_hand_allow(hand, true);
 }
 
 /* ---- inside `visit` ---- */
 
-/* A run, all of which can be used: its length stays what it is, for whoever takes it; and not more of a hand than its share. */
-static bool large_suits_hand(const struct large *large) {
+bool large_suits_hand(const struct large *large) {
     return large->home && large->bytes == large->extent && large->resident <= LARGE_HAND_MOST / LARGEST_SHARE;
 }
 
@@ -52,7 +49,8 @@ static struct large *large_hand_give(struct large_hand *hand, unsigned from) {
     return large ? large : spare_recent_take(&hand->recent, 0, LARGE_MOST);
 }
 
-/* A hand that is too full gives a part away, linked by next; of each size, in the course of time: they may be of no use. */
+/* A hand that is too full gives a part away, linked by next; of each size, in the course of time: they may be of no use. One of three
+ * blocks gives none: they come to hand only for a while. */
 static struct large *large_hand_renew(struct large_hand *hand) {
     struct large *out = NULL;
     unsigned from = hand->refused++ % (SUPERSLAB_RUN_LARGEST + 1), count = hand->recent.count / GIVEN_SHARE;
@@ -78,7 +76,7 @@ static void large_hand_count_use(struct large_hand *hand, bool used) {
 /* ---- its thread ---- */
 
 bool large_hand_put(struct large *large) {
-    struct large_hand *hand = large_hand;
+    struct large_hand *hand = large_hand_mine();
     if (large->due == 0 || !large_suits_hand(large))
         return false;
     struct large *out = NULL;
@@ -96,21 +94,25 @@ bool large_hand_put(struct large *large) {
 }
 
 struct large *large_hand_take(size_t bytes) {
-    struct large_hand *hand = large_hand;
+    struct large_hand *hand = large_hand_mine();
     visit_enter(&hand->visit);
     struct large *large = spare_recent_take(&hand->recent, bytes, large_nearly(bytes));
-    hand->low = hand->recent.count <= LOW;
+    hand->low = hand->recent.count <= LOW && hand->recent.resident <= LARGE_HAND_MOST / 2 &&
+                hand->recent.bytes <= HAND_EXTENT / 2;
     large_hand_count_use(hand, large != NULL);
     visit_leave(&hand->visit);
     return large;
 }
 
 struct large *large_hand_more(size_t bytes) {
+    const struct large_hand *hand = large_hand_mine();
     struct large *more = NULL, *large;
-    size_t resident = 0;
-    for (unsigned i = 0; large_hand->low && i < LARGE_REFILL; i++) {
+    size_t resident = 0, extent = 0;
+    for (unsigned i = 0; hand->low && i < LARGE_REFILL; i++) {
         large = spare_recent_find(&larges.recent, bytes, large_nearly(bytes));
-        if (!large || !large->home || (resident += large->resident) > LARGE_HAND_MOST / 2)
+        if (!large || !large->home || large->resident > LARGE_HAND_MOST / LARGEST_SHARE ||
+            (resident += large->resident) >= LARGE_HAND_MOST / 2 ||
+            (extent += large->extent) >= HAND_EXTENT / 2)
             break;
         spare_recent_take(&larges.recent, bytes, large_nearly(bytes));
         larges.held -= large_weight(large);
@@ -125,11 +127,11 @@ struct large *large_hand_more(size_t bytes) {
 void large_hand_fill(struct large *more) {
     if (!more)
         return;
-    struct large_hand *hand = large_hand;
+    struct large_hand *hand = large_hand_mine();
     struct large *out = NULL;
     visit_enter(&hand->visit);
     for (struct large *large; (large = large_pop(&more)) != NULL;)
-        if (!large_suits_hand(large) || !large_hand_add(hand, large))
+        if (!large_hand_add(hand, large))
             large_push(&out, large);
     visit_leave(&hand->visit);
     large_put_all(out);
@@ -155,7 +157,7 @@ bool large_hand_visit(struct large_hand *hand, bool now) {
     hand->seen = uses;
     if (!rests && !now)
         return true;
-    if (hand == large_hand) {
+    if (hand == large_hand_mine()) {
         large_hand_empty(hand);
         return false;
     }
@@ -167,9 +169,18 @@ bool large_hand_visit(struct large_hand *hand, bool now) {
     return false;
 }
 
-void large_hand_lose(struct large_hand *hand) {
-    if (!large_hand_is_used(hand) || !visit_is_busy(&hand->visit))
+bool large_hand_in_child(struct large_hand *hand) {
+    if (visit_is_busy(&hand->visit)) { /* torn */
+        hand->recent = (struct spare_recent){.count = 0};
+        hand->may = false;
+    }
+    return hand->may;
+}
+
+/* Whoever forks holds the lock of visitors, and the room's. */
+void large_hands_in_child(unsigned hands) {
+    if (larges.hands == hands) /* nothing is written, and copied */
         return;
-    hand->recent = (struct spare_recent){.count = 0};
-    large_hand_allow(hand, false);
+    larges.hands = hands;
+    larges.outside = larges.slack + hands * LARGE_HAND_MOST;
 }

@@ -19,7 +19,6 @@
 #define HAKMEM_LARGE_PARTS_H
 
 #include "dense.h"
-#include "favour.h"
 #include "huge.h"
 #include "large.h"
 
@@ -27,8 +26,6 @@
 #define LARGE_COPY_MOST \
     (128 * KIB) /* bytes of a run that are copied when it cannot grow: docs/experiments/growing-runs.md */
 #define LARGE_FILL_LEAST (128 * KIB) /* bytes that are worth moving from what waits */
-#define LARGE_HAND_MOST \
-    (1 * MIB) /* bytes in memory of one hand, as measured: docs/experiments/large-blocks-at-hand.md */
 #define LARGE_MOST (PTRDIFF_MAX - 2 * (size_t)UNIT_SIZE)
 
 struct larges {
@@ -40,7 +37,7 @@ struct larges {
     size_t live, live_peak; /* bytes of live blocks, and the most that there ever were at once */
     size_t held;            /* what live and recent blocks hold in memory, as far as that is known */
     size_t slack;           /* what roomy blocks stand on beyond their bytes */
-    size_t outside;         /* slack, and the most that hands may hold; atomic, relaxed: a hint */
+    size_t outside;         /* slack, and what hands may hold as measured; atomic, relaxed: a hint */
     size_t unseen;    /* of long blocks that wait: what is not in memory, as last measured, but may be */
     uint32_t looks;   /* of large_purge_rested */
     unsigned waiting; /* blocks in large_cache */
@@ -219,11 +216,15 @@ struct large *large_new_mapping(size_t bytes, size_t alignment, bool *zeroed);
 
 /* The calling thread's may hold something. */
 static inline bool large_has_hand(void) {
-    return large_hand && large_hand_is_used(large_hand);
+    const struct large_hand *hand = large_hand_mine();
+    return hand && large_hand_is_used(hand);
 }
 
-/* Whether it may from here on. Under the lock. */
+/* Whether it may from here on. Under the lock, for what a hand is of use for. */
 void large_hand_consider(void);
+
+/* A run, all of which can be used: its length stays what it is, for whoever takes it; and not more of a hand than its share. */
+bool large_suits_hand(const struct large *large);
 
 /* A block that has just left comes to hand; only while large_has_hand, as the next ones. False: it has to wait where all find it. */
 bool large_hand_put(struct large *large);

@@ -11,7 +11,7 @@
  * P3  at most SPARE_RECENT blocks are on the stacks of those freed last, with fewer bytes in memory and in addresses than it was
  *     told, the first as last measured
  *
- * Called by large alone, under large's lock; it never waits, maps or allocates. Every call takes bounded time:
+ * Called by large alone, under large's lock, or inside the `visit` of what a stack lies in; it never waits, maps or allocates. Every call takes bounded time:
  * SPARE_WORDS words of a bitmap, and SPARE_LOOKS blocks of each bin that may do.
  */
 #ifndef HAKMEM_SPARE_H

@@ -19,7 +19,6 @@ static void stats_add_hand(struct stats *stats, const struct large_hand *hand) {
         bytes = stats->live_bytes;
     stats->live_bytes -= bytes;
     stats->free_bytes += bytes;
-    stats->dirty_bytes += bytes;
 }
 
 static void stats_add_heap(const struct heap *heap, void *data) {

@@ -10,7 +10,6 @@
 
 enum { THREADS = 12, RUN = 100 * KIB };
 
-static struct favour_seat seats[THREADS];
 static struct large_hand hands[THREADS];
 
 /* The room dense, which is told of all runs that live. */
@@ -36,8 +35,7 @@ enum dense_known dense_known(enum dense_kind kind) {
 }
 
 static void be(unsigned thread) {
-    favour_seat = &seats[thread];
-    large_hand = &hands[thread];
+    favour_seat = &hands[thread].seat;
 }
 
 static void *new_block(size_t size) {
@@ -115,7 +113,6 @@ static int setup(void **state) {
     large_purge(0, ALWAYS);
     limit_configure(SIZE_MAX - 1, 0, 0);
     memset(hands, 0, sizeof hands);
-    memset(seats, 0, sizeof seats);
     larges.lock.changes = larges.lock.turns = 0;
     larges.lock.needed = FAVOUR_FROM;
     larges.live_peak = 0;
@@ -130,7 +127,6 @@ static void large_P4_only_where_threads_take_turns(void **state) {
         delete_block(new_block(RUN));
     assert_false(hands[0].may);
     favour_seat = NULL; /* a visitor, as the janitor is */
-    large_hand = NULL;
     delete_block(new_block(RUN));
     take_turns(2);
     assert_true(hands[1].may);
@@ -366,20 +362,70 @@ static void large_P4_what_a_fork_has_torn_is_left(void **state) {
     be(1);
     hold_hand(1);
     delete_block(measured_block(2 * RUN, 8 * KIB));
-    size_t outside = larges.outside;
-    large_hand_lose(&hands[1]);
-    assert_true(hands[1].may); /* it was not */
     struct spare_recent recent = hands[1].recent;
+    assert_true(large_hand_in_child(&hands[0]));
+    assert_true(large_hand_in_child(&hands[1]));
+    large_hands_in_child(2);
+    check_hands();
     atomic_store(&hands[1].visit.busy, 1);
-    large_hand_lose(&hands[1]);
-    assert_false(hands[1].may);
+    assert_false(large_hand_in_child(&hands[1]));
     assert_int_equal(hands[1].recent.count, 0);
-    assert_int_equal(larges.outside, outside - LARGE_HAND_MOST);
+    larges.hands = 7;
+    large_hands_in_child(1);
+    check_hands();
     assert_false(large_hand_visit(&hands[1], true));
     atomic_store(&hands[1].visit.busy, 0);
     hands[1].recent = recent;
     hold_hand(1);
     be(0);
+}
+
+/* Nothing comes to hand with another block that has no place there: it would go back at once, and others would miss it. */
+static void large_P4_a_refill_has_its_place(void **state) {
+    (void)state;
+    static const struct {
+        size_t size, resident;
+        unsigned most;
+    } rows[] = {{6 * UNIT_SIZE, 300 * KIB, 0}, {4 * UNIT_SIZE, 200 * KIB, 2}, {MIB, 8 * KIB, 3}};
+    take_turns(2);
+    for (unsigned i = 0; i < ARRAY_LENGTH(rows); i++) {
+        void *blocks[2 * LARGE_REFILL];
+        for (unsigned j = 0; j < ARRAY_LENGTH(blocks); j++)
+            blocks[j] = measured_block(rows[i].size, rows[i].resident);
+        large_hand_visit(&hands[0], true);
+        large_hand_visit(&hands[1], true);
+        larges.lock.changes = 0; /* so that it gets none now */
+        for (unsigned j = 0; j < ARRAY_LENGTH(blocks); j++)
+            delete_block(blocks[j]);
+        be(1);
+        hold_hand(1);
+        size_t live = larges.live, waiting = waiting_blocks();
+        blocks[0] = new_block(rows[i].size);
+        unsigned brought = hands[1].recent.count;
+        assert_in_range(brought, rows[i].most > 0, rows[i].most);
+        assert_int_equal(larges.live,
+                         live + (1 + brought) * ((struct large *)pagemap_record(blocks[0]))->extent);
+        assert_int_equal(waiting_blocks(), waiting - 1 - brought);
+        delete_block(blocks[0]);
+        large_hand_visit(&hands[1], true);
+        large_purge(0, ALWAYS);
+        be(0);
+    }
+}
+
+/* Nobody gets a hand for what does not come to hand. */
+static void large_P4_hands_are_for_who_can_use_them(void **state) {
+    (void)state;
+    take_turns(2);
+    be(3);
+    for (unsigned i = 0; i < 10; i++) {
+        delete_block(new_block(3 * MIB));
+        bool zeroed;
+        delete_block(large_new(UNIT_SIZE, 4 * MIB, &zeroed));
+    }
+    assert_false(hands[3].may);
+    delete_block(new_block(UNIT_SIZE));
+    assert_true(hands[3].may);
 }
 
 /* A thread that wants nothing of what it has at hand does not keep it by asking for something else. */
@@ -420,6 +466,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(large_P4_the_thread_itself_is_no_visitor, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_what_a_fork_has_torn_is_left, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_misses_are_no_uses, setup, teardown),
+        cmocka_unit_test_setup_teardown(large_P4_a_refill_has_its_place, setup, teardown),
+        cmocka_unit_test_setup_teardown(large_P4_hands_are_for_who_can_use_them, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

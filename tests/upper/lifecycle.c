@@ -203,6 +203,7 @@ struct heap *heap_take(void) {
         return NULL;
     unsigned number = fake.taken++;
     assert_true(number < TAKEN);
+    fake.heaps[number].hand.may = true;
     return &fake.heaps[number];
 }
 
