@@ -167,6 +167,23 @@ static void favour_is_given_back_by_visitors(void **state) {
     assert_int_equal(favour.needed, FAVOUR_FROM);
 }
 
+/* Threads that take turns are noticed, until one of them is alone at it, or a fork leaves one. */
+static void favour_knows_of_turns(void **state) {
+    (void)state;
+    for (unsigned i = 0; i < FAVOUR_SHARED; i++) {
+        assert_false(favour_is_shared(&favour));
+        favour_seat = &seats[i % 2];
+        turns(1);
+    }
+    assert_true(favour_is_shared(&favour));
+    favour_end(&favour);
+    favour_release(&favour);
+    assert_false(favour_is_shared(&favour));
+    favour.changes = FAVOUR_SHARED;
+    turns(FAVOUR_FROM);
+    assert_false(favour_is_shared(&favour));
+}
+
 /* Who forks may have no seat: it does not give back what ends. */
 static void favour_ends_for_visitors_too(void **state) {
     (void)state;
@@ -252,6 +269,7 @@ int main(void) {
         cmocka_unit_test_setup(favour_P1_a_favourite_takes_no_lock, setup),
         cmocka_unit_test_setup(favour_P2_who_loses_it_needs_twice_as_many_turns, setup),
         cmocka_unit_test_setup(favour_is_given_back_by_visitors, setup),
+        cmocka_unit_test_setup(favour_knows_of_turns, setup),
         cmocka_unit_test_setup(favour_ends_for_visitors_too, setup),
         cmocka_unit_test_setup(favour_is_not_for_threads_without_a_seat, setup),
         cmocka_unit_test_setup(favour_P3_none_where_calls_are_filtered, setup),

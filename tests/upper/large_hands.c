@@ -307,6 +307,9 @@ static void large_P4_near_the_soft_limit_nothing_is_at_hand(void **state) {
     assert_true(limit_near());
     delete_block(block);
     assert_int_equal(hands[0].recent.count, 0);
+    large_hand_empty(&hands[0]);
+    delete_block(new_block(RUN));
+    assert_false(hands[0].may); /* nor is one given */
 }
 
 /* A run that served for a shorter one has a length that its next user may not rely on. */
@@ -329,6 +332,7 @@ static void large_P1_a_block_from_a_hand_is_as_long_as_was_wanted(void **state) 
     for (unsigned i = 0; i < 3; i++)
         more[i] = measured_block(9 * UNIT_SIZE, 8 * KIB);
     large_hand_empty(&hands[0]);
+    larges.lock.changes = 0; /* so that it gets none now */
     for (unsigned i = 0; i < 3; i++)
         delete_block(more[i]);
     for (unsigned i = 0; i < 3; i++)
@@ -428,6 +432,36 @@ static void large_P4_hands_are_for_who_can_use_them(void **state) {
     assert_true(hands[3].may);
 }
 
+/* What nobody asks for goes in the course of time, whatever its size; and what goes on waits for its next measuring as long as before. */
+static void large_P4_a_full_hand_is_renewed(void **state) {
+    (void)state;
+    enum { USELESS = 4, USED = 80 };
+    struct large *useless[USELESS];
+    void *used[USED];
+    take_turns(2);
+    large_hand_visit(&hands[0], true);
+    hold_hand(0);
+    for (unsigned i = 0; i < USELESS; i++)
+        useless[i] = pagemap_record(measured_block((2 + i) * UNIT_SIZE, 8 * KIB));
+    for (unsigned i = 0; i < USED; i++)
+        used[i] = measured_block(UNIT_SIZE, 8 * KIB);
+    for (unsigned i = 0; i < USELESS; i++)
+        delete_block(useless[i]->start);
+    size_t bytes = USELESS * (USELESS + 3) / 2 * (size_t)UNIT_SIZE;
+    assert_int_equal(hands[0].recent.bytes, bytes);
+    for (unsigned round = 0; round < 20; round++) {
+        for (unsigned i = 0; i < USED; i++)
+            delete_block(used[i]);
+        for (unsigned i = 0; i < USED; i++)
+            used[i] = new_block(UNIT_SIZE);
+    }
+    for (unsigned i = 0; i < USED; i++)
+        delete_block(used[i]);
+    assert_int_equal(hands[0].recent.filled, 1 << 1); /* all are of one unit */
+    for (unsigned i = 0; i < USELESS; i++)
+        assert_int_equal(useless[i]->due, UINT16_MAX - 1); /* it was freed once */
+}
+
 /* A thread that wants nothing of what it has at hand does not keep it by asking for something else. */
 static void large_P4_misses_are_no_uses(void **state) {
     (void)state;
@@ -466,6 +500,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(large_P4_the_thread_itself_is_no_visitor, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_what_a_fork_has_torn_is_left, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_misses_are_no_uses, setup, teardown),
+        cmocka_unit_test_setup_teardown(large_P4_a_full_hand_is_renewed, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_a_refill_has_its_place, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_hands_are_for_who_can_use_them, setup, teardown),
     };
