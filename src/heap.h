@@ -32,7 +32,6 @@
 #include "poisson.h"
 #include "reach.h"
 #include "remote.h"
-#include "favour.h"
 #include "visit.h"
 
 enum { HEAP_BINS = 4, HEAP_COUNTED_CLASSES = has(counters) ? SIZECLASS_COUNT : 1 };

@@ -1,6 +1,7 @@
 /* Threads and their heaps: who has which, and how a visitor empties the magazines of a thread that sleeps. */
 #include "heap_parts.h"
 
+#include "favour.h"
 #include "os.h"
 
 THREAD_LOCAL struct heap *heap_own, *heap_watched;

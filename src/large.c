@@ -150,10 +150,7 @@ static ALWAYS_INLINE struct large *large_take_recent(size_t bytes, size_t fit, s
     struct large *large = alignment > UNIT_SIZE ? NULL : spare_recent_take(&larges.recent, fit, most);
     if (UNLIKELY(!large))
         return NULL;
-    larges.held -= large_weight(large);
-    large->bytes = bytes;
-    larges.held += large_weight(large);
-    large_count_bytes(large);
+    large_enter_again(large, bytes);
     return large;
 }
 

@@ -34,8 +34,13 @@ void large_hand_consider(void) {
 
 /* ---- inside `visit` ---- */
 
+/* A run, and not more of a hand than its share. */
+static bool large_fits_hand(const struct large *large) {
+    return large->home && large->resident <= LARGE_HAND_MOST / LARGEST_SHARE;
+}
+
 bool large_suits_hand(const struct large *large) {
-    return large->home && large->bytes == large->extent && large->resident <= LARGE_HAND_MOST / LARGEST_SHARE;
+    return large_fits_hand(large) && large->bytes == large->extent;
 }
 
 static bool large_hand_add(struct large_hand *hand, struct large *large) {
@@ -110,15 +115,11 @@ struct large *large_hand_more(size_t bytes) {
     size_t resident = 0, extent = 0;
     for (unsigned i = 0; hand->low && i < LARGE_REFILL; i++) {
         large = spare_recent_find(&larges.recent, bytes, large_nearly(bytes));
-        if (!large || !large->home || large->resident > LARGE_HAND_MOST / LARGEST_SHARE ||
-            (resident += large->resident) >= LARGE_HAND_MOST / 2 ||
+        if (!large || !large_fits_hand(large) || (resident += large->resident) >= LARGE_HAND_MOST / 2 ||
             (extent += large->extent) >= HAND_EXTENT / 2)
             break;
         spare_recent_take(&larges.recent, bytes, large_nearly(bytes));
-        larges.held -= large_weight(large);
-        large->bytes = large->extent;
-        larges.held += large_weight(large);
-        large_count_bytes(large);
+        large_enter_again(large, large->extent);
         large_push(&more, large);
     }
     return more;
@@ -138,8 +139,6 @@ void large_hand_fill(struct large *more) {
 }
 
 void large_hand_empty(struct large_hand *hand) {
-    if (!large_hand_is_used(hand))
-        return;
     visit_enter(&hand->visit);
     struct large *out = large_hand_end(hand);
     visit_leave(&hand->visit);

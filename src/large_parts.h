@@ -37,7 +37,8 @@ struct larges {
     size_t live, live_peak; /* bytes of live blocks, and the most that there ever were at once */
     size_t held;            /* what live and recent blocks hold in memory, as far as that is known */
     size_t slack;           /* what roomy blocks stand on beyond their bytes */
-    size_t outside;         /* slack, and what hands may hold as measured; atomic, relaxed: a hint */
+    size_t
+        outside; /* slack, and what hands may hold as measured, in one word, as each free reads it; atomic, relaxed: a hint */
     size_t unseen;    /* of long blocks that wait: what is not in memory, as last measured, but may be */
     uint32_t looks;   /* of large_purge_rested */
     unsigned waiting; /* blocks in large_cache */
@@ -91,6 +92,14 @@ static inline void large_count_bytes(const struct large *large) {
     larges.live += large->bytes;
     if (larges.live > larges.live_peak)
         larges.live_peak = larges.live;
+}
+
+/* One of those freed last is live again, with so many bytes. */
+static inline void large_enter_again(struct large *large, size_t bytes) {
+    larges.held -= large_weight(large);
+    large->bytes = bytes;
+    larges.held += large_weight(large);
+    large_count_bytes(large);
 }
 
 /* The most bytes that what was freed last may have for these: its last ones then fall on pages that were touched before. */

@@ -37,7 +37,8 @@ static void lifecycle_thread_exit(void *heap) {
         return;
     lifecycle_round = ENDED;
     struct heap *left = heap_move_out();
-    if (large_hand_is_used(&left->hand))
+    if (large_hand_is_used(
+            &left->hand)) /* asked here: most programs never run what follows, nor read its page */
         large_hand_empty(&left->hand);
     heap_retire(left);
     janitor_thread_went();
