@@ -31,8 +31,9 @@
 #include "visit.h"
 
 #define LARGE_LONG (4 * MIB) /* a block of more is long */
-#define LARGE_HAND_MOST \
-    (1 * MIB) /* bytes in memory of one hand, as measured: docs/experiments/large-blocks-at-hand.md */
+/* Bytes in memory of one hand, as measured: while hands are few, and then. docs/experiments/large-blocks-at-hand.md */
+#define LARGE_HAND_MOST (2 * MIB)
+#define LARGE_HAND_LEAST (1 * MIB)
 
 enum {
     LARGE_WAITING_MOST = 256,
@@ -55,10 +56,11 @@ struct large_hand {
     struct visit visit;      /* the thread's, or a visitor's */
     struct spare_recent recent;
     uint32_t uses,
-        seen; /* by the thread, and what they were at a visitor's last look; atomic, relaxed: a hint */
-    uint32_t refused; /* blocks that there was no room for */
-    bool low;         /* it was nearly empty; its thread's only */
-    bool may;         /* it may hold something; else it holds nothing. As `uses` */
+        seen;      /* by the thread, and what they were at a visitor's last look; atomic, relaxed: a hint */
+    bool may;      /* it may hold something; else it holds nothing. As `uses` */
+    bool low;      /* it was nearly empty; this and the next two are its thread's only */
+    uint32_t next; /* the least units of a block that it gives away next */
+    size_t most;   /* bytes in memory that it may hold, as it was when its thread had the lock last */
 };
 
 /* The calling thread's hand; NULL: it has none. It is found by its seat, which heap tells favour when the thread moves in: one

@@ -21,30 +21,39 @@ static void large_hand_allow(struct large_hand *hand, bool may) {
     large_count_outside(may ? LARGE_HAND_MOST : -LARGE_HAND_MOST);
 }
 
+/* Whether so many hands may hold as many bytes each. */
+static bool large_hands_fit(size_t hands, size_t bytes) {
+    return hands * bytes <= larges.cache_limit / CACHE_SHARE;
+}
+
 static bool large_may_use_more_hands(void) {
-    size_t bytes = (__atomic_load_n(&larges.hands, __ATOMIC_RELAXED) + 1) * LARGE_HAND_MOST;
-    return bytes <= larges.cache_limit / CACHE_SHARE && limit_keep(bytes, 0) == bytes && os_barrier_ready();
+    size_t hands = __atomic_load_n(&larges.hands, __ATOMIC_RELAXED) + 1, bytes = hands * LARGE_HAND_LEAST;
+    return large_hands_fit(hands, LARGE_HAND_LEAST) && limit_keep(bytes, 0) == bytes && os_barrier_ready();
 }
 
 void large_hand_consider(void) {
     struct large_hand *hand = large_hand_mine();
-    if (hand && favour_is_shared(&larges.lock) && !large_hand_is_used(hand) && large_may_use_more_hands())
+    if (!hand || !favour_is_shared(&larges.lock))
+        return;
+    if (!large_hand_is_used(hand) && large_may_use_more_hands())
         large_hand_allow(hand, true);
+    size_t hands = __atomic_load_n(&larges.hands, __ATOMIC_RELAXED);
+    hand->most = large_hands_fit(hands, LARGE_HAND_MOST) ? LARGE_HAND_MOST : LARGE_HAND_LEAST;
 }
 
 /* ---- inside `visit` ---- */
 
-/* A run, and not more of a hand than its share. */
-static bool large_fits_hand(const struct large *large) {
-    return large->home && large->resident <= LARGE_HAND_MOST / LARGEST_SHARE;
+/* A run, and not more of a hand of `most` bytes than its share. */
+static bool large_fits_hand(const struct large *large, size_t most) {
+    return large->home && large->resident <= most / LARGEST_SHARE;
 }
 
 bool large_suits_hand(const struct large *large) {
-    return large_fits_hand(large) && large->bytes == large->extent;
+    return large_fits_hand(large, LARGE_HAND_MOST) && large->bytes == large->extent;
 }
 
 static bool large_hand_add(struct large_hand *hand, struct large *large) {
-    size_t most = limit_keep(LARGE_HAND_MOST, hand->recent.resident);
+    size_t most = limit_keep(hand->most, hand->recent.resident);
     return large_hand_is_used(hand) && spare_recent_put(&hand->recent, large, most, HAND_EXTENT);
 }
 
@@ -54,13 +63,16 @@ static struct large *large_hand_give(struct large_hand *hand, unsigned from) {
     return large ? large : spare_recent_take(&hand->recent, 0, LARGE_MOST);
 }
 
-/* A hand that is too full gives a part away, linked by next; of each size, in the course of time: they may be of no use. One of three
- * blocks gives none: they come to hand only for a while. */
+/* A hand that is too full gives a part away, linked by next: one of each size, in turn. So it keeps most of what its thread frees
+ * most, and takes most, and what is of no use goes in the course of time. One of three blocks gives none: they come to hand only for
+ * a while. */
 static struct large *large_hand_renew(struct large_hand *hand) {
     struct large *out = NULL;
-    unsigned from = hand->refused++ % (SUPERSLAB_RUN_LARGEST + 1), count = hand->recent.count / GIVEN_SHARE;
-    for (count = count < GIVEN ? count : GIVEN; count > 0; count--)
-        large_push(&out, large_hand_give(hand, from));
+    unsigned count = hand->recent.count / GIVEN_SHARE;
+    for (count = count < GIVEN ? count : GIVEN; count > 0; count--) {
+        large_push(&out, large_hand_give(hand, hand->next));
+        hand->next = (uint32_t)(out->extent >> UNIT_SHIFT) + 1;
+    }
     return out;
 }
 
@@ -82,7 +94,7 @@ static void large_hand_count_use(struct large_hand *hand, bool used) {
 
 bool large_hand_put(struct large *large) {
     struct large_hand *hand = large_hand_mine();
-    if (large->due == 0 || !large_suits_hand(large))
+    if (large->due == 0 || large->bytes != large->extent || !large_fits_hand(large, hand->most))
         return false;
     struct large *out = NULL;
     visit_enter(&hand->visit);
@@ -102,7 +114,7 @@ struct large *large_hand_take(size_t bytes) {
     struct large_hand *hand = large_hand_mine();
     visit_enter(&hand->visit);
     struct large *large = spare_recent_take(&hand->recent, bytes, large_nearly(bytes));
-    hand->low = hand->recent.count <= LOW && hand->recent.resident <= LARGE_HAND_MOST / 2 &&
+    hand->low = hand->recent.count <= LOW && hand->recent.resident <= hand->most / 2 &&
                 hand->recent.bytes <= HAND_EXTENT / 2;
     large_hand_count_use(hand, large != NULL);
     visit_leave(&hand->visit);
@@ -115,8 +127,8 @@ struct large *large_hand_more(size_t bytes) {
     size_t resident = 0, extent = 0;
     for (unsigned i = 0; hand->low && i < LARGE_REFILL; i++) {
         large = spare_recent_find(&larges.recent, bytes, large_nearly(bytes));
-        if (!large || !large_fits_hand(large) || (resident += large->resident) >= LARGE_HAND_MOST / 2 ||
-            (extent += large->extent) >= HAND_EXTENT / 2)
+        if (!large || !large_fits_hand(large, hand->most) ||
+            (resident += large->resident) >= hand->most / 2 || (extent += large->extent) >= HAND_EXTENT / 2)
             break;
         spare_recent_take(&larges.recent, bytes, large_nearly(bytes));
         large_enter_again(large, large->extent);

@@ -45,9 +45,9 @@ static struct large *large_warm_target(const struct large *large, size_t bytes) 
 
 /* A block is about to grow: whether its small pages say that it is written whole. Looked at when it has become twice as long. */
 static void large_look(struct large *large) {
-    if (!large_tells(large, large->bytes) || large->bytes / 2 < large->looked)
+    if (!large_tells(large, large->bytes) || large->bytes / 2 >> UNIT_SHIFT < large->looked)
         return;
-    large->looked = large->bytes;
+    large->looked = (uint32_t)(large->bytes >> UNIT_SHIFT);
     large->whole = huge_look(large->start, large->bytes);
 }
 

@@ -29,25 +29,27 @@ enum {
     SPARE_RECENT_BINS = 64
 };
 
-/* The record of a large block: large's while the block lives, spare's while it waits. */
+/* The record of a large block: large's while the block lives, spare's while it waits. What a block needs that comes and goes at
+ * hand is in its first line of the cache. */
 struct large {
     unsigned char *start;
-    size_t bytes;                /* usable: a multiple of the unit */
-    size_t extent;               /* all that stands from start on: bytes, and slack to grow into */
-    struct seams seams;          /* of a mapping */
-    size_t resident;             /* waiting: bytes of it that the kernel holds, as last measured */
-    struct superslab *home;      /* NULL: a mapping */
-    struct large *next, *before; /* waiting: in its bin; next: in any other list of large's */
-    struct large *newer, *older; /* by age */
-    unsigned place;              /* waiting: in large's table */
+    size_t bytes;           /* usable: a multiple of the unit */
+    size_t extent;          /* all that stands from start on: bytes, and slack to grow into */
+    size_t resident;        /* waiting: bytes of it that the kernel holds, as last measured */
+    struct superslab *home; /* NULL: a mapping */
+    struct large *next;     /* waiting: in its bin; else in any other list of large's */
     uint16_t every, due; /* frees from one measuring to the next (0: not measured yet), and left until then */
-    size_t looked;       /* bytes that it had when it was looked at while it grew */
+    uint32_t looked;     /* units that it had when it was looked at while it grew */
     bool grew;           /* since it was handed out: the next one of its kind will, too */
     bool whole;          /* ... it is written whole, which that showed */
     bool given;          /* a mapping has pages that others have touched: they tell nothing */
     bool huge;           /* a mapping's new pages are huge ones, as far as is known */
     bool roomy;          /* live: it has slack that can be taken back */
     uint32_t since;      /* ... since this look of large's */
+    unsigned place;      /* waiting: in large's table */
+    struct seams seams;  /* of a mapping */
+    struct large *before;        /* waiting: in its bin */
+    struct large *newer, *older; /* by age */
 };
 
 /* Blocks by age. */

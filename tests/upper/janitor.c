@@ -44,11 +44,28 @@ static void fake_wait(_Atomic uint32_t *word, uint32_t expected) {
     atomic_store(&fake_asleep, false);
 }
 
+/* A filter of system calls that was there first, and barriers that were asked for. */
+static bool fake_filtered_later;
+static _Atomic unsigned fake_barriers;
+
+static bool fake_is_filtered(void) {
+    return fake_filtered_later && fake_running > 0;
+}
+
+static bool fake_prepare(void) {
+    fake_barriers++;
+    return true;
+}
+
 #define pthread_create fake_thread
 #define os_wait fake_wait
+#define os_is_filtered fake_is_filtered
+#define os_barrier_prepare fake_prepare
 #include "../../src/janitor.c"
 #undef pthread_create
 #undef os_wait
+#undef os_is_filtered
+#undef os_barrier_prepare
 
 #include <string.h>
 #include <time.h>
@@ -79,7 +96,8 @@ static struct {
     _Atomic unsigned sleepers,
         purges; /* threads that are reached, one in each look; everything goes home at once */
     _Atomic pthread_t looker;
-    _Atomic bool blocked; /* the looker has all signals blocked */
+    _Atomic bool blocked;  /* the looker has all signals blocked */
+    _Atomic bool prepared; /* barriers were asked for before it looked */
 } fake;
 
 static struct heap mine;
@@ -119,6 +137,7 @@ struct purge_looked purge_look(void) {
     pthread_sigmask(SIG_SETMASK, NULL, &set);
     fake.blocked = sigismember(&set, SIGTERM) == 1;
     fake.looker = pthread_self();
+    fake.prepared = fake_barriers > 0;
     struct purge_looked looked = {.bytes = fake.waiting < MIB ? fake.waiting : MIB};
     fake.waiting -= looked.bytes;
     looked.later = fake.waiting > 0 || fake.unsettled;
@@ -232,6 +251,7 @@ static void janitor_P1_P3_looks_until_nothing_is_left_and_sleeps(void **state) {
     assert_in_range(looks, 5, 6);
     assert_false(pthread_equal(fake.looker, pthread_self()));
     assert_true(fake.blocked);
+    assert_true(fake.prepared);
     usleep(50000);
     assert_int_equal(fake.looks, looks);
     fake.waiting = JANITOR_LEAST;
@@ -460,6 +480,24 @@ static void janitor_tries_again_with_a_larger_stack(void **state) {
     fake_stack_least = 0;
 }
 
+/* It asks for barriers when it comes, unless a filter of system calls might kill for that. */
+static void janitor_asks_for_no_barriers_below_a_filter(void **state) {
+    (void)state;
+    janitor_configure(1, true);
+    for (int filtered = 0; filtered < 2; filtered++) {
+        fake_filtered_later = filtered;
+        atomic_store(&fake_barriers, 0);
+        unsigned looks = fake.looks;
+        mine.flushed += JANITOR_LEAST;
+        fake.waiting = JANITOR_LEAST;
+        janitor_after_free(outside());
+        await_looks(looks + 1);
+        assert_int_equal(fake_barriers, !filtered);
+        let_go();
+    }
+    fake_filtered_later = false;
+}
+
 static void janitor_is_started_anew_in_a_child(void **state) {
     (void)state;
     janitor_configure(1, true);
@@ -486,6 +524,7 @@ int main(void) {
         cmocka_unit_test_setup(janitor_P4_goes_with_the_last_thread, setup),
         cmocka_unit_test_setup(janitor_P4_is_there_for_whoever_comes_meanwhile, setup),
         cmocka_unit_test_setup(janitor_tries_again_later, setup),
+        cmocka_unit_test_setup(janitor_asks_for_no_barriers_below_a_filter, setup),
         cmocka_unit_test_setup(janitor_tries_again_with_a_larger_stack, setup),
         cmocka_unit_test_setup(janitor_is_started_anew_in_a_child,
                                setup), /* last: the one of before is still there */

@@ -1772,7 +1772,8 @@ static void large_begins_each_life_untold(void **state) {
     kernel.advise.refuse = ALWAYS;
     block = grown(block, 9 * MIB);
     kernel.advise.refuse = 0;
-    assert_true(record_of(block)->whole && !is_huge(block) && record_of(block)->looked == 6 * MIB);
+    assert_true(record_of(block)->whole && !is_huge(block) &&
+                record_of(block)->looked == 6 * MIB / UNIT_SIZE);
     delete_block(block);
     assert_ptr_equal(new_block(9 * MIB), block);
     assert_false(record_of(block)->whole);

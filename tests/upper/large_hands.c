@@ -70,6 +70,7 @@ static void hold_hand(unsigned thread) {
     if (hands[thread].may)
         return;
     hands[thread].may = true;
+    hands[thread].most = LARGE_HAND_MOST;
     larges.hands++;
     larges.outside += LARGE_HAND_MOST;
 }
@@ -96,7 +97,7 @@ static void check_hands(void) {
         const struct spare_recent *recent = &hands[i].recent;
         assert_true(hands[i].may || recent->count == 0);
         assert_true(recent->resident <= LARGE_HAND_MOST);
-        assert_true(recent->bytes <= 8 * LARGE_HAND_MOST);
+        assert_true(recent->bytes <= 8 * MIB);
         used += hands[i].may;
     }
     assert_int_equal(used, larges.hands);
@@ -164,7 +165,7 @@ static void large_P4_some_blocks_do_not_come_to_hand(void **state) {
     large_hand_visit(&hands[0], true);
     hold_hand(0);
     void *unmeasured = new_block(3 * MIB / 4), *mapping = measured_block(2 * MIB, 8 * KIB),
-         *written = measured_block(512 * KIB, 512 * KIB);
+         *written = measured_block(640 * KIB, 640 * KIB);
     delete_block(unmeasured);
     delete_block(mapping);
     delete_block(written);
@@ -210,6 +211,47 @@ static void large_P4_a_hand_is_bounded(void **state) {
         check_hands();
     }
     assert_in_range(hands[0].recent.count, 1, LARGE_HAND_MOST / RUN);
+}
+
+/* Two of 2 MiB may hold what four of 1 MiB may. Who has more than that gives it away as it goes on. */
+static void large_P4_the_more_hands_the_less_in_each(void **state) {
+    (void)state;
+    enum { COUNT = 30 };
+    void *blocks[COUNT];
+    large_configure(16 * MIB);
+    take_turns(2);
+    assert_int_equal(hands[0].most, LARGE_HAND_MOST);
+    for (unsigned i = 0; i < COUNT; i++)
+        blocks[i] = measured_block(RUN, RUN);
+    for (unsigned i = 0; i < COUNT; i++)
+        delete_block(blocks[i]);
+    assert_in_range(hands[0].recent.resident, LARGE_HAND_MOST / 2, LARGE_HAND_MOST);
+    take_turns(4);
+    assert_int_equal(larges.hands, 4);
+    for (unsigned i = 0; i < 4; i++) {
+        be(i);
+        delete_block(new_block(7 * UNIT_SIZE)); /* it learns that at the lock */
+        assert_int_equal(hands[i].most, LARGE_HAND_LEAST);
+    }
+    be(0);
+    for (unsigned i = 0; i < COUNT; i++)
+        blocks[i] = measured_block(RUN, RUN);
+    for (unsigned i = 0; i < COUNT; i++)
+        delete_block(blocks[i]);
+    assert_in_range(hands[0].recent.resident, 1, LARGE_HAND_LEAST);
+    void *large = measured_block(5 * UNIT_SIZE, 300 * KIB), *other = measured_block(5 * UNIT_SIZE, 300 * KIB);
+    size_t resident = hands[0].recent.resident;
+    delete_block(large); /* more than a quarter of it */
+    assert_int_equal(hands[0].recent.resident, resident);
+    for (unsigned i = 1; i < 4; i++)
+        large_hand_visit(&hands[i], true);
+    delete_block(new_block(11 * UNIT_SIZE));
+    assert_int_equal(hands[0].most, LARGE_HAND_MOST);
+    for (unsigned i = 0; hands[0].recent.resident > LARGE_HAND_MOST / 2; i++)
+        blocks[i] = new_block(RUN);
+    resident = hands[0].recent.resident;
+    delete_block(other);
+    assert_int_equal(hands[0].recent.resident, resident + 300 * KIB);
 }
 
 static void large_P4_hands_are_few(void **state) {
@@ -390,7 +432,7 @@ static void large_P4_a_refill_has_its_place(void **state) {
     static const struct {
         size_t size, resident;
         unsigned most;
-    } rows[] = {{6 * UNIT_SIZE, 300 * KIB, 0}, {4 * UNIT_SIZE, 200 * KIB, 2}, {MIB, 8 * KIB, 3}};
+    } rows[] = {{10 * UNIT_SIZE, 600 * KIB, 0}, {4 * UNIT_SIZE, 200 * KIB, 5}, {MIB, 8 * KIB, 3}};
     take_turns(2);
     for (unsigned i = 0; i < ARRAY_LENGTH(rows); i++) {
         void *blocks[2 * LARGE_REFILL];
@@ -462,6 +504,26 @@ static void large_P4_a_full_hand_is_renewed(void **state) {
         assert_int_equal(useless[i]->due, UINT16_MAX - 1); /* it was freed once */
 }
 
+/* One of each size goes, in turn: it keeps most of what comes most. */
+static void large_P4_a_full_hand_keeps_most_of_what_comes_most(void **state) {
+    (void)state;
+    enum { COUNT = 96, SIZES = 4 };
+    void *blocks[COUNT];
+    unsigned kept[SIZES + 1] = {0};
+    take_turns(2);
+    large_hand_visit(&hands[0], true);
+    hold_hand(0);
+    for (unsigned i = 0; i < COUNT; i++) /* half of them have one unit, and a sixth two, three, or four */
+        blocks[i] = measured_block((i % 2 ? 1 : 2 + i / 2 % 3) * UNIT_SIZE, 8 * KIB);
+    for (unsigned i = 0; i < COUNT; i++)
+        delete_block(blocks[i]);
+    for (unsigned size = 1; size <= SIZES; size++)
+        for (const struct large *large = hands[0].recent.stack[size]; large; large = large->next)
+            kept[size]++;
+    for (unsigned size = 2; size <= SIZES; size++)
+        assert_in_range(kept[size], 4, kept[1] / 2);
+}
+
 /* A thread that wants nothing of what it has at hand does not keep it by asking for something else. */
 static void large_P4_misses_are_no_uses(void **state) {
     (void)state;
@@ -490,6 +552,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(large_P4_what_is_at_hand_needs_no_lock, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_some_blocks_do_not_come_to_hand, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_a_hand_is_bounded, setup, teardown),
+        cmocka_unit_test_setup_teardown(large_P4_the_more_hands_the_less_in_each, setup, teardown),
+        cmocka_unit_test_setup_teardown(large_P4_a_full_hand_keeps_most_of_what_comes_most, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_hands_are_few, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_an_empty_hand_is_refilled, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_what_rests_at_hand_is_taken_away, setup, teardown),
