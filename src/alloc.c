@@ -168,14 +168,16 @@ static void alloc_free_small(uint32_t tag, void *block, const void *caller) {
     janitor_after_free(caller);
 }
 
+/* It has the tag of a large block, and is not the start of a live one. */
+static COLD void alloc_report_large(void *block) {
+    const struct large *large = pagemap_record(block);
+    misuse_report(large && !large_was_freed(large, block) ? MISUSE_INSIDE : MISUSE_DOUBLE_FREE, block);
+}
+
 static NOINLINE void alloc_free_large(void *block, const void *caller) {
     struct large *large = pagemap_record(block);
-    if (UNLIKELY(!large)) {
-        misuse_report(MISUSE_DOUBLE_FREE, block);
-        return;
-    }
-    if (UNLIKELY(large->start != block)) {
-        misuse_report(MISUSE_INSIDE, block);
+    if (UNLIKELY(!large || large->start != block)) {
+        alloc_report_large(block);
         return;
     }
     if (LIKELY(heap_own != NULL))
@@ -451,7 +453,7 @@ static NOINLINE void *alloc_resize(struct large *large, void *block, size_t size
 static NOINLINE void *alloc_realloc_large(uint32_t tag, void *block, size_t size, const void *caller) {
     struct large *large = alloc_large_of(tag, block);
     if (!large) {
-        misuse_report(MISUSE_INSIDE, block);
+        alloc_report_large(block);
         return alloc_fail();
     }
     if (size > SIZECLASS_LARGEST) {

@@ -86,6 +86,7 @@ NOINLINE void large_put_all(struct large *out) {
 static NOINLINE bool large_put_at_hand(struct large *large) {
     if (large_has_hand() && large_hand_put(large))
         return true;
+    pagemap_set(large->start, 1, PAGEMAP_NONE, NULL);
     bool suits = large_suits_hand(large);
     favour_take_lock(&larges.lock);
     if (suits)
@@ -94,8 +95,9 @@ static NOINLINE bool large_put_at_hand(struct large *large) {
 }
 
 FLATTEN void large_delete(struct large *large) {
-    pagemap_set(large->start, 1, PAGEMAP_NONE, NULL);
-    if (UNLIKELY(!favour_take_mine(&larges.lock)) && large_put_at_hand(large))
+    if (LIKELY(favour_take_mine(&larges.lock)))
+        pagemap_set(large->start, 1, PAGEMAP_NONE, NULL);
+    else if (large_put_at_hand(large))
         return;
     if (UNLIKELY(!large_put_recent(large)))
         large_let_wait(large);
@@ -206,23 +208,27 @@ static NOINLINE struct large *large_new_from_below(size_t size, size_t bytes, si
     return large;
 }
 
-static ALWAYS_INLINE void *large_hand_out(struct large *large) {
-    if (UNLIKELY(!large))
-        return NULL;
+/* A new life: nothing is known of it. */
+static ALWAYS_INLINE void *large_begin(struct large *large) {
     large->grew = large->whole = false;
     large->looked = 0;
-    pagemap_set(large->start, 1, large->home ? PAGEMAP_RUN : PAGEMAP_MAPPING, large);
     return large->start;
 }
 
+static ALWAYS_INLINE void *large_hand_out(struct large *large) {
+    if (UNLIKELY(!large))
+        return NULL;
+    pagemap_set(large->start, 1, large->home ? PAGEMAP_RUN : PAGEMAP_MAPPING, large);
+    return large_begin(large);
+}
+
 /* For who is not the favourite: at hand, or recent, and more with it. NULL: the lock is held. */
-static NOINLINE struct large *large_take_at_hand(size_t bytes, size_t fit, size_t alignment,
-                                                 enum large_wish wish) {
+static NOINLINE void *large_take_at_hand(size_t bytes, size_t fit, size_t alignment, enum large_wish wish) {
     bool suits = wish != LARGE_WIDE && alignment == UNIT_SIZE && bytes <= LARGE_RUN_MOST;
     bool hand = suits && large_has_hand();
     struct large *large = hand ? large_hand_take(bytes) : NULL;
     if (large)
-        return large;
+        return large_begin(large);
     favour_take_lock(&larges.lock);
     if (suits)
         large_hand_consider();
@@ -232,7 +238,7 @@ static NOINLINE struct large *large_take_at_hand(size_t bytes, size_t fit, size_
     struct large *more = large_hand_more(bytes);
     favour_release(&larges.lock);
     large_hand_fill(more);
-    return large;
+    return large_hand_out(large);
 }
 
 static ALWAYS_INLINE void *large_new_block(size_t size, size_t alignment, enum large_wish wish,
@@ -242,12 +248,12 @@ static ALWAYS_INLINE void *large_new_block(size_t size, size_t alignment, enum l
     alignment = alignment < UNIT_SIZE ? UNIT_SIZE : alignment;
     size_t bytes = align_up(size ? size : 1, UNIT_SIZE), fit = spare_round(bytes);
     *zeroed = false;
-    struct large *large = NULL;
-    if (UNLIKELY(!favour_take_mine(&larges.lock)))
-        large = large_take_at_hand(bytes, fit, alignment, wish);
-    if (UNLIKELY(large != NULL))
-        return large_hand_out(large);
-    large = large_take_recent(bytes, fit, alignment, wish);
+    if (UNLIKELY(!favour_take_mine(&larges.lock))) {
+        void *block = large_take_at_hand(bytes, fit, alignment, wish);
+        if (block)
+            return block;
+    }
+    struct large *large = large_take_recent(bytes, fit, alignment, wish);
     if (LIKELY(large))
         favour_release(&larges.lock);
     else

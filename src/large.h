@@ -14,7 +14,7 @@
  * size waits, a longer one serves and lends the rest as slack, or the longest is stretched, and only its new pages are faulted. Slack
  * goes home as what waits does. Where threads take turns each has a hand: runs that it freed last.
  *
- * P1  a record in use describes exactly one live block, and its first unit has its tag
+ * P1  a record in use describes exactly one live block; its first unit has its tag, as that of a block at hand, whose start is none
  * P2  what waits holds at most the configured bytes in memory, as measured, in at most LARGE_WAITING_MOST blocks
  * P3  nothing is unmapped that this room did not map; what cannot be unmapped is kept for reuse
  * P4  what threads have at hand is bounded, for each and in all; it is nobody else's until its thread goes, or a visitor comes
@@ -62,6 +62,15 @@ struct large_hand {
     uint32_t next; /* the least units of a block that it gives away next */
     size_t most;   /* bytes in memory that it may hold, as it was when its thread had the lock last */
 };
+
+/* What is at hand is said to start so many bytes behind its start. Then its tag may stay: it lies on a line of the cache with those of
+ * other threads' blocks, and is not written for each block. */
+enum { LARGE_AT_HAND = 1 };
+
+/* Whether it is the start of one at hand, which is nobody's. */
+static inline bool large_was_freed(const struct large *large, const void *block) {
+    return large->start == (const unsigned char *)block + LARGE_AT_HAND;
+}
 
 /* The calling thread's hand; NULL: it has none. It is found by its seat, which heap tells favour when the thread moves in: one
  * thread-local word for both. */

@@ -52,15 +52,23 @@ bool large_suits_hand(const struct large *large) {
     return large_fits_hand(large, LARGE_HAND_MOST) && large->bytes == large->extent;
 }
 
+/* Its tag stays what it is. */
 static bool large_hand_add(struct large_hand *hand, struct large *large) {
     size_t most = limit_keep(hand->most, hand->recent.resident);
-    return large_hand_is_used(hand) && spare_recent_put(&hand->recent, large, most, HAND_EXTENT);
+    if (!large_hand_is_used(hand) || !spare_recent_put(&hand->recent, large, most, HAND_EXTENT))
+        return false;
+    large->start += LARGE_AT_HAND;
+    return true;
 }
 
 /* Takes one out, of the first size from `from` units on that there is, else of the smallest; NULL: there is none. */
 static struct large *large_hand_give(struct large_hand *hand, unsigned from) {
     struct large *large = spare_recent_take(&hand->recent, from * (size_t)UNIT_SIZE, LARGE_MOST);
-    return large ? large : spare_recent_take(&hand->recent, 0, LARGE_MOST);
+    if (!large && !(large = spare_recent_take(&hand->recent, 0, LARGE_MOST)))
+        return NULL;
+    large->start -= LARGE_AT_HAND;
+    pagemap_set(large->start, 1, PAGEMAP_NONE, NULL);
+    return large;
 }
 
 /* A hand that is too full gives a part away, linked by next: one of each size, in turn. So it keeps most of what its thread frees
@@ -117,6 +125,8 @@ struct large *large_hand_take(size_t bytes) {
     hand->low = hand->recent.count <= LOW && hand->recent.resident <= hand->most / 2 &&
                 hand->recent.bytes <= HAND_EXTENT / 2;
     large_hand_count_use(hand, large != NULL);
+    if (large)
+        large->start -= LARGE_AT_HAND;
     visit_leave(&hand->visit);
     return large;
 }
@@ -144,7 +154,9 @@ void large_hand_fill(struct large *more) {
     struct large *out = NULL;
     visit_enter(&hand->visit);
     for (struct large *large; (large = large_pop(&more)) != NULL;)
-        if (!large_hand_add(hand, large))
+        if (large_hand_add(hand, large))
+            pagemap_set(large->start, 1, PAGEMAP_RUN, large);
+        else
             large_push(&out, large);
     visit_leave(&hand->visit);
     large_put_all(out);

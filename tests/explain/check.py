@@ -126,6 +126,7 @@ def test_what_threads_have_at_hand_of_large_blocks_is_not_live() -> None:
         parts = parts_of(found)
         near("live large blocks", parts["live_runs"] + parts["live_mappings"], said["live_large"], 4 * KIB, 4 * KIB)
         near("waiting to go home", parts["going_home"], 2 * 6 * 128 * KIB, 256 * KIB, MIB)
+        assert found["torn_records"] == 0
 
 
 def test_a_huge_page_that_is_hardly_used_is_excess() -> None:

@@ -142,11 +142,13 @@ static void *take_turns(void *both) {
 static void hold_turns(void) {
     static pthread_barrier_t both;
     pthread_t other;
+    size_t bytes =
+        malloc_usable_size(take(RUN)); /* before there are threads: then they may have something at hand */
     pthread_barrier_init(&both, NULL, 2);
     if (pthread_create(&other, NULL, take_turns, &both) || pthread_create(&other, NULL, take_turns, &both))
         exit(1);
     sleep(1);
-    say("live_large", malloc_usable_size(take(RUN)));
+    say("live_large", bytes);
 }
 
 static void hold_huge(void) {

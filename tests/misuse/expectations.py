@@ -24,6 +24,7 @@ TABLE = {
     "double_free_remote": DOUBLE_FREE,
     "double_free_across": DOUBLE_FREE,
     "double_free_marked": DOUBLE_FREE,
+    "double_free_at_hand": DOUBLE_FREE,
     # What was a large block is nobody's memory after the first free.
     "double_free_run": GONE,
     "double_free_mapping": GONE,

@@ -50,8 +50,10 @@ static void *new_block(size_t size) {
 }
 
 static void delete_block(void *block) {
-    large_delete(pagemap_record(block));
-    assert_null(pagemap_record(block)); /* who frees it again is told */
+    struct large *large = pagemap_record(block);
+    large_delete(large);
+    assert_true(pagemap_tag(block) == PAGEMAP_NONE ||
+                large_was_freed(large, block)); /* who frees it again is told */
 }
 
 /* Threads take turns until that is noticed. */
@@ -328,9 +330,12 @@ static void large_P4_what_rests_at_hand_is_taken_away(void **state) {
 static void large_P4_who_goes_leaves_nothing_at_hand(void **state) {
     (void)state;
     take_turns(2);
-    delete_block(measured_block(2 * RUN, 8 * KIB));
+    void *block = measured_block(2 * RUN, 8 * KIB);
+    delete_block(block);
     assert_true(hands[0].recent.count > 0);
+    assert_true(large_was_freed(pagemap_record(block), block));
     large_hand_empty(&hands[0]);
+    assert_int_equal(pagemap_tag(block), PAGEMAP_NONE);
     large_hand_empty(&hands[1]);
     assert_int_equal(larges.live, 0);
     check_hands();
