@@ -225,6 +225,33 @@ static ALWAYS_INLINE unsigned heap_put_run(struct heap_class *mine, uint32_t tag
     return 1;
 }
 
+/* Whether the first blocks, enough of them, look like neighbours, in the order of their addresses or the other way round. */
+static ALWAYS_INLINE bool heap_in_order(unsigned class, void *const *blocks, unsigned count) {
+    unsigned last = (count < LOOKED_AT ? count : LOOKED_AT) - 1;
+    if (count < RUN)
+        return false;
+    intptr_t size = (intptr_t)sizeclass_table[class].size, step = (intptr_t)blocks[1] - (intptr_t)blocks[0];
+    return (step == size || step == -size) &&
+           (intptr_t)blocks[last] - (intptr_t)blocks[0] == step * (intptr_t)last;
+}
+
+/* The same for neighbours, as far as they are: all at once. What a program frees as it has allocated it, or the other way round, while
+ * no slab is marked. docs/experiments/marks.md */
+static NOINLINE unsigned heap_put_neighbours(struct heap_class *mine, uint32_t tag, void *const *blocks,
+                                             unsigned count) {
+    intptr_t step = (intptr_t)blocks[1] - (intptr_t)blocks[0];
+    unsigned found = 1;
+    while (found < count && (intptr_t)blocks[found] - (intptr_t)blocks[found - 1] == step)
+        found++;
+    uintptr_t lowest = (uintptr_t)blocks[step < 0 ? found - 1 : 0];
+    struct slab *slab = pagemap_record_tagged(*blocks, tag);
+    if (UNLIKELY(!slab || !slab_push_neighbours(slab, lowest, found)))
+        return heap_put_run(mine, tag, blocks, found, &mine->out);
+    mine->out -= found;
+    heap_settle(mine, slab);
+    return found;
+}
+
 /* Puts back all of blocks[], each into a slab of its own. One loop without calls: the next block's misses do not wait for
  * this one's. docs/experiments/flush-by-runs.md */
 static ALWAYS_INLINE void heap_put_each(struct heap_class *mine, uint32_t tag, void *const *blocks,
@@ -244,9 +271,11 @@ static ALWAYS_INLINE void heap_put_each(struct heap_class *mine, uint32_t tag, v
 
 void heap_put_back(struct heap *heap, unsigned class, void *const *blocks, unsigned count) {
     struct heap_class *mine = &heap->class[class];
-    uint32_t tag = heap->tag | class, out = mine->out;
+    uint32_t tag = heap->tag | class;
     heap_count_work(heap);
-    for (unsigned done = 0, left = count; left > 0; left = count - done) {
+    unsigned done = heap_in_order(class, blocks, count) ? heap_put_neighbours(mine, tag, blocks, count) : 0;
+    uint32_t out = mine->out;
+    for (unsigned left = count - done; left > 0; left = count - done) {
         void *const *some = blocks + done;
         unsigned few = left < LOOKED_AT ? left : LOOKED_AT;
         if (few >= RUN && pagemap_same_unit(some[0], some[1]) && pagemap_same_unit(some[0], some[few - 1])) {
@@ -336,11 +365,11 @@ static const void *heap_run(const struct heap *heap, unsigned class) {
 /* The program does nothing but free: all goes to the slabs, so that this is called less often. */
 static void heap_flush_burst(struct heap *heap, unsigned class) {
     const void *last = heap_run(heap, class);
-    unsigned out = heap_flush_all(heap, class);
+    unsigned words = heap_words(&heap->class[class]), out = heap_flush_all(heap, class);
     if (heap_may_deepen(heap, class, out))
         heap_deepen(heap, class);
     heap_shorten(heap, class, out);
-    if (last)
+    if (!heap_marks_another(heap, words) && last)
         heap_start_marking(heap, class, last);
 }
 

@@ -112,6 +112,8 @@ void heap_retire(struct heap *heap) {
     bool few = __atomic_load_n(&heaps.idle_count, __ATOMIC_RELAXED) < IDLE_WARM; /* a hint */
     heap_drain_but(heap, few ? heaps.warm_units : 0);
     heap_end_hosting(heap);
+    heap->mixed = 0; /* the next thread has other ways */
+    heap->resting = 0;
     heap_put_idle(heap, false);
 }
 

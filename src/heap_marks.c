@@ -9,7 +9,10 @@ enum {
     STRAY_COST = 16,       /* blocks that must be marked for one that comes from another slab */
     WORD_COST = 2,         /* and for each word that a change to another slab looks at */
     CREDIT_FIRST = 128,
-    CREDIT_MOST = 1024
+    CREDIT_MOST = 1024,
+    OTHERS_SHARE = 4, /* of the slab's blocks: so many of other classes may come while they are marked */
+    MIXED_MOST =
+        8 /* after so many runs that others came between, 2^8 bursts pass until the next one is tried */
 };
 
 /* Inside `visit`. Returns how many blocks that were. */
@@ -39,6 +42,7 @@ void heap_marked_all(struct heap *heap) {
     visit_enter(&heap->visit);
     unsigned back = heap_collect_marks(heap);
     visit_leave(&heap->visit);
+    heap->mixed = 0;
     heap_count_full(heap, back);
 }
 
@@ -47,23 +51,36 @@ static bool heap_mark_slab(struct heap *heap, struct slab *slab) {
     bool worth = slab && slab->bin != HEAP_LENT && slab->carved - slab->free >= MARKED_LEAST &&
                  heap->class[slab->class].out >= MARKED_FROM;
     heap->strayed = NULL;
+    heap->others = 0;
     if (!worth || (heap->shallow && !heap->marks.bytes))
         return false;
     heap->shallow = !marks_begin(&heap->marks, slab) || heap->shallow;
     return heap->marks.slab != NULL;
 }
 
-/* Another class marks, and has done so since this one would last have liked to. */
-static bool heap_marks_another(struct heap *heap) {
-    uint32_t seen = heap->seen;
+bool heap_marks_another(struct heap *heap, unsigned pointers) {
+    visit_enter(&heap->visit);
+    const struct slab *slab = heap->marks.slab;
+    bool goes_on = heap->marking < SIZECLASS_COUNT && heap->marks.left != heap->seen;
     heap->seen = heap->marks.left;
-    return heap->marking < SIZECLASS_COUNT && heap->marks.left != seen;
+    heap->others += pointers;
+    if (goes_on && slab && heap->others > slab->carved / OTHERS_SHARE) {
+        heap->mixed += heap->mixed < MIXED_MOST;
+        heap->resting = (uint16_t)(1u << heap->mixed);
+        heap_stop_marking(heap);
+    }
+    visit_leave(&heap->visit);
+    return goes_on;
 }
 
 void heap_start_marking(struct heap *heap, unsigned class, const void *last) {
     struct heap_class *mine = &heap->class[class];
-    if (sizeclass_table[class].size > MARKED_LARGEST || heap_marks_another(heap))
+    if (sizeclass_table[class].size > MARKED_LARGEST)
         return;
+    if (heap->resting > 0) {
+        heap->resting--;
+        return;
+    }
     visit_enter(&heap->visit);
     if (heap->marking < SIZECLASS_COUNT)
         heap_stop_marking(heap);

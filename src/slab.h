@@ -188,6 +188,24 @@ static ALWAYS_INLINE unsigned slab_push_run(struct slab *slab, void *const *bloc
     return done;
 }
 
+/* Puts back `count` neighbours, the lowest of which starts there, if all of them may be. False: nothing has changed. */
+static inline bool slab_push_neighbours(struct slab *slab, uintptr_t lowest, unsigned count) {
+    uint64_t number, taken = 0;
+    bool starts = sizeclass_divide(lowest - (uintptr_t)slab->start, slab->inverse, &number);
+    if (UNLIKELY(!starts || number >= slab->carved || count > slab->carved - number))
+        return false;
+    unsigned word = (unsigned)(number / 64), last = (unsigned)((number + count - 1) / 64);
+    uint64_t from = ~0ULL << number % 64, to = ~0ULL >> (63 - (number + count - 1) % 64);
+    for (unsigned i = word; i <= last; i++)
+        taken |= slab->bits[i] & (i == word ? from : ~0ULL) & (i == last ? to : ~0ULL);
+    if (UNLIKELY(taken))
+        return false;
+    for (unsigned i = word; i <= last; i++)
+        slab_set_word(slab, i, (i == word ? from : ~0ULL) & (i == last ? to : ~0ULL));
+    slab_count_free(slab, count);
+    return true;
+}
+
 /* Files the slab in a bin for as long as least..most of its blocks are free. */
 static inline void slab_set_bin(struct slab *slab, unsigned bin, unsigned least, unsigned most) {
     slab->bin = (uint8_t)bin;

@@ -426,25 +426,76 @@ static void heap_marks_where_the_run_goes_on(void **state) {
     end_marking(heap);
 }
 
+/* Blocks of another class than the one that marks. */
+static struct {
+    void *block[3000];
+    unsigned count;
+} other;
+
+static void take_others(struct heap *heap) {
+    while (other.count < ARRAY_LENGTH(other.block))
+        other.block[other.count++] = take_raw(heap, 5);
+}
+
+static void give_other(struct heap *heap) {
+    give_raw(heap, 5, other.block[--other.count]);
+}
+
 /* One class marks, until another has a long run and the first has not gone on. */
 static void heap_marks_one_class_at_a_time(void **state) {
     (void)state;
     struct heap *heap = heap_that_marks(3);
-    unsigned others = 0;
-    static void *blocks[3000];
-    for (; others < 3000; others++)
-        blocks[others] = take_raw(heap, 5);
-    for (unsigned i = 0; i < 1000; i++) { /* both turn about */
-        give_raw(heap, 5, blocks[--others]);
+    take_others(heap);
+    for (unsigned i = 0; i < 60; i++) { /* both turn about */
+        give_other(heap);
         give_block(heap, live_count - 1);
-        assert_true(heap->marking != 5);
+        assert_int_equal(heap->marking, 3);
     }
-    while (others > 0 && heap->marking != 5)
-        give_raw(heap, 5, blocks[--others]);
-    assert_true(others > 500);
-    while (others > 0)
-        give_raw(heap, 5, blocks[--others]);
+    while (other.count > 0 && heap->marking != 5)
+        give_other(heap);
+    assert_true(other.count > 500);
+    while (other.count > 0)
+        give_other(heap);
+    assert_int_equal(heap->mixed, 0);
     end_marking(heap);
+}
+
+/* Where classes go on turning about, none marks: another run is tried seldom, and more and more so, until one has a slab for itself. */
+static void heap_leaves_mixed_runs_alone(void **state) {
+    (void)state;
+    struct heap *heap = heap_that_marks(3);
+    unsigned starts[10] = {0}, marked = 0;
+    for (unsigned wave = 0; wave < 100; wave++) {
+        take_others(heap);
+        while (live_count < ARRAY_LENGTH(other.block))
+            take_block(heap, 3);
+        while (live_count > 0 && other.count > 0) {
+            bool before = heap->marking < SIZECLASS_COUNT;
+            give_other(heap);
+            give_block(heap, live_count - 1);
+            starts[wave / 10] += !before && heap->marking < SIZECLASS_COUNT;
+            marked += heap->marks.slab != NULL;
+            uint32_t most = heap->marks.slab ? heap->marks.slab->carved / 4u + DEEP_WORDS : UINT32_MAX;
+            assert_true(heap->marking == SIZECLASS_COUNT || heap->others <= most);
+        }
+        if (wave % 20 == 0)
+            walk();
+    }
+    assert_in_range(starts[0], 3, 10);
+    assert_in_range(starts[8] + starts[9], 1, 20);
+    assert_in_range(marked, 1000, 20000); /* of 300000 */
+    assert_int_equal(heap->mixed, 8);
+    for (unsigned wave = 0; wave < 60 && heap->mixed > 0; wave++) {
+        while (live_count < LIVE)
+            take_block(heap, 3);
+        while (live_count > 0)
+            give_block(heap, live_count - 1);
+    }
+    assert_int_equal(heap->mixed, 0);
+    heap->mixed = 3;
+    heap->resting = 5;
+    end_marking(heap);
+    assert_int_equal(heap->mixed + heap->resting, 0); /* of the thread that has gone */
 }
 
 /* A block that is freed again while it is marked, by its own thread or by another, is free once. */
@@ -1375,6 +1426,49 @@ static void flush_with_misuse(struct heap *heap, unsigned class, void **blocks, 
     assert_ptr_equal(heard[1].block, blocks[inside]);
 }
 
+/* What is freed in the order of its addresses, or the other way round, goes back together as far as it lies in one slab; where a block
+ * among them may not be freed that is said, and the others are free. */
+static void heap_puts_neighbours_back(void **state) {
+    (void)state;
+    enum { CLASS = 3, COUNT = 100 };
+    enum { GOOD, SWAPPED, TWICE, INSIDE, WAYS };
+    heap_configure(8, 0, 0, false);
+    struct heap *heap = heap_take();
+    while (live_count < LIVE)
+        take_block(heap, CLASS);
+    for (unsigned i = 0; i < 4 * WAYS; i++) {
+        unsigned way = i / 4, first = i % 4 < 2 ? 400 : i * COUNT; /* in one slab, or in two */
+        void *blocks[COUNT], *right = NULL;
+        uint32_t out = heap->class[CLASS].out;
+        for (unsigned j = 0; j < COUNT; j++)
+            blocks[i % 2 ? COUNT - 1 - j : j] = live[first + j].block;
+        memmove(&live[first], &live[first + COUNT], (live_count - first - COUNT) * sizeof *live);
+        live_count -= COUNT;
+        heard_count = 0;
+        if (way == SWAPPED) {
+            right = blocks[30];
+            blocks[30] = blocks[70];
+            blocks[70] = right;
+        } else if (way == TWICE) {
+            assert_int_equal(heap_flush(heap, CLASS, &blocks[40], 1), out - 1);
+        } else if (way == INSIDE) {
+            right = blocks[COUNT - 1];
+            blocks[COUNT - 1] = (unsigned char *)right + 16;
+        }
+        assert_int_equal(heap_flush(heap, CLASS, blocks, COUNT), out - COUNT + (way == INSIDE));
+        assert_int_equal(heard_count, way == TWICE || way == INSIDE);
+        if (heard_count > 0)
+            assert_ptr_equal(heard[0].block, blocks[way == TWICE ? 40 : COUNT - 1]);
+        if (way == INSIDE)
+            assert_int_equal(heap_flush(heap, CLASS, &right, 1), out - COUNT);
+        walk();
+    }
+    heard_count = 0;
+    give_all(heap);
+    heap_retire(heap);
+    walk();
+}
+
 /* `count` blocks that lie in a slab each, and as many neighbours, are flushed with some among them that may not be freed. */
 static void refuse_some_of(unsigned count) {
     enum { CLASS = 39, SLABS_USED = 20, EACH = 32 }; /* 2,048 bytes */
@@ -1431,6 +1525,7 @@ int main(void) {
         cmocka_unit_test_setup(heap_ends_a_run_that_goes_astray, setup),
         cmocka_unit_test_setup(heap_marks_where_the_run_goes_on, setup),
         cmocka_unit_test_setup(heap_marks_one_class_at_a_time, setup),
+        cmocka_unit_test_setup(heap_leaves_mixed_runs_alone, setup),
         cmocka_unit_test_setup(heap_frees_what_is_marked_once, setup),
         cmocka_unit_test_setup(heap_keeps_the_slab_that_is_marked, setup),
         cmocka_unit_test_setup(heap_what_is_put_by_is_bounded, setup),
@@ -1455,6 +1550,7 @@ int main(void) {
         cmocka_unit_test_setup(heap_hands_on_what_is_no_longer_its_own, setup),
         cmocka_unit_test_setup(heap_collects_what_it_wants, setup),
         cmocka_unit_test_setup(heap_puts_verified_blocks_into_their_slab, setup),
+        cmocka_unit_test_setup(heap_puts_neighbours_back, setup),
         cmocka_unit_test_setup(heap_refuses_what_may_not_go_back, setup),
         cmocka_unit_test_setup(heap_idle_ones_keep_a_few_empty_slabs, setup),
         cmocka_unit_test_setup(heap_P5_heaps_are_used_again_and_never_lost, setup),

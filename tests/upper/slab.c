@@ -551,6 +551,55 @@ static void slab_P3_neighbours_go_back_together(void **state) {
     assert_int_equal(arena.in_use, 0);
 }
 
+/* All neighbours, or none: when one is free already, was never carved, or lies elsewhere, or where they do not start at a block. */
+static void push_neighbours(struct slab *slab, uint64_t *seed, unsigned most) {
+    size_t size = sizeclass_table[slab->class].size;
+    unsigned count = 1 + random_below(seed, most), first = random_below(seed, slab->blocks),
+             before = slab->free;
+    uintptr_t lowest = (uintptr_t)block_of(slab, first);
+    bool may = first + count <= slab->carved;
+    for (unsigned number = first; may && number < first + count; number++)
+        may = !(slab->bits[number / 64] >> number % 64 & 1);
+    switch (random_below(seed, 10)) {
+    case 0:
+        lowest += 1 + random_below(seed, (unsigned)size - 1);
+        may = false;
+        break;
+    case 1:
+        lowest -= (first + 1) * size;
+        may = false;
+        break;
+    default:
+        break;
+    }
+    uint16_t changes = slab->changes;
+    assert_int_equal(slab_push_neighbours(slab, lowest, count), may);
+    assert_int_equal(slab->free, before + may * count);
+    assert_int_equal(slab->changes, (uint16_t)(changes + may));
+    for (unsigned number = first; may && number < first + count; number++)
+        assert_int_equal(slab->bits[number / 64] >> number % 64 & 1, 1);
+    check_counts(slab);
+}
+
+static void slab_P3_P4_neighbours_go_back_all_or_none(void **state) {
+    (void)state;
+    static const unsigned most[] = {3, 130, 1, 70};
+    uint64_t seed = 5;
+    void *popped[100];
+    for (unsigned class = 0; class < SIZECLASS_COUNT; class += 3) {
+        struct slab *slab = new_slab(class);
+        for (unsigned left = 1 + random_below(&seed, slab->blocks); left > 0; left -= left < 100 ? left : 100)
+            pop_ascending(slab, popped, left < 100 ? left : 100, true);
+        for (unsigned round = 0; round < 600; round++) {
+            push_neighbours(slab, &seed, most[round % 4]);
+            if (slab->free > slab->carved / 3u)
+                pop_ascending(slab, popped, random_below(&seed, 100), false);
+        }
+        put_back(slab);
+    }
+    assert_int_equal(arena.in_use, 0);
+}
+
 static void slab_P3_P4_a_run_ends_where_it_must(void **state) {
     (void)state;
     static const unsigned classes[] = {0, 2, 7, 20, 40, 55, 63, 70, 71};
@@ -603,6 +652,7 @@ int main(void) {
         cmocka_unit_test_setup(slab_pop_goes_on_in_the_next_word, kernel_reset),
         cmocka_unit_test_setup(slab_P3_P4_a_run_ends_where_it_must, kernel_reset),
         cmocka_unit_test_setup(slab_P3_neighbours_go_back_together, kernel_reset),
+        cmocka_unit_test_setup(slab_P3_P4_neighbours_go_back_all_or_none, kernel_reset),
         cmocka_unit_test_setup(slab_run_ends_say_why, kernel_reset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
