@@ -1463,6 +1463,17 @@ static void heap_puts_neighbours_back(void **state) {
             assert_int_equal(heap_flush(heap, CLASS, &right, 1), out - COUNT);
         walk();
     }
+    /* Every second one: they follow one another at one distance, and are no neighbours. */
+    void *seconds[COUNT];
+    uint32_t out = heap->class[CLASS].out;
+    for (unsigned j = 0; j < COUNT; j++) {
+        seconds[j] = live[400 + 2 * j].block;
+        live[400 + j] = live[400 + 2 * j + 1];
+    }
+    live_count -= COUNT;
+    memmove(&live[400 + COUNT], &live[400 + 2 * COUNT], (live_count - 400 - COUNT) * sizeof *live);
+    assert_int_equal(heap_flush(heap, CLASS, seconds, COUNT), out - COUNT);
+    walk();
     heard_count = 0;
     give_all(heap);
     heap_retire(heap);
