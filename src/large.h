@@ -54,7 +54,7 @@ enum {
 struct large_hand {
     struct favour_seat seat; /* first, as large_hand_mine has it: the thread's, at locks with a favourite */
     struct visit visit;      /* the thread's, or a visitor's */
-    struct spare_recent recent;
+    struct spare_recent *recent; /* NULL: it never held anything; written once */
     uint32_t uses,
         seen;      /* by the thread, and what they were at a visitor's last look; atomic, relaxed: a hint */
     bool may;      /* it may hold something; else it holds nothing. As `uses` */

@@ -1,6 +1,7 @@
 /* What each thread has at hand, where several take and free large blocks by turns: so that none waits for another. */
 #include "large_parts.h"
 
+#include "metadata.h"
 #include "os.h"
 
 /* Of one hand, in addresses, as what was measured may be long ago. docs/experiments/large-blocks-at-hand.md */
@@ -31,11 +32,18 @@ static bool large_may_use_more_hands(void) {
     return large_hands_fit(hands, LARGE_HAND_LEAST) && limit_keep(bytes, 0) == bytes && os_barrier_ready();
 }
 
+/* It comes when it is first wanted, and stays. False: no memory. */
+static bool large_hand_has_room(struct large_hand *hand) {
+    if (!hand->recent) /* release: read by stats */
+        __atomic_store_n(&hand->recent, metadata_new(sizeof(struct spare_recent)), __ATOMIC_RELEASE);
+    return hand->recent != NULL;
+}
+
 void large_hand_consider(void) {
     struct large_hand *hand = large_hand_mine();
     if (!hand || !favour_is_shared(&larges.lock))
         return;
-    if (!large_hand_is_used(hand) && large_may_use_more_hands())
+    if (!large_hand_is_used(hand) && large_may_use_more_hands() && large_hand_has_room(hand))
         large_hand_allow(hand, true);
     size_t hands = __atomic_load_n(&larges.hands, __ATOMIC_RELAXED);
     hand->most = large_hands_fit(hands, LARGE_HAND_MOST) ? LARGE_HAND_MOST : LARGE_HAND_LEAST;
@@ -54,8 +62,8 @@ bool large_suits_hand(const struct large *large) {
 
 /* Its tag stays what it is. */
 static bool large_hand_add(struct large_hand *hand, struct large *large) {
-    size_t most = limit_keep(hand->most, hand->recent.resident);
-    if (!large_hand_is_used(hand) || !spare_recent_put(&hand->recent, large, most, HAND_EXTENT))
+    size_t most = limit_keep(hand->most, hand->recent->resident);
+    if (!large_hand_is_used(hand) || !spare_recent_put(hand->recent, large, most, HAND_EXTENT))
         return false;
     large->start += LARGE_AT_HAND;
     return true;
@@ -63,8 +71,8 @@ static bool large_hand_add(struct large_hand *hand, struct large *large) {
 
 /* Takes one out, of the first size from `from` units on that there is, else of the smallest; NULL: there is none. */
 static struct large *large_hand_give(struct large_hand *hand, unsigned from) {
-    struct large *large = spare_recent_take(&hand->recent, from * (size_t)UNIT_SIZE, LARGE_MOST);
-    if (!large && !(large = spare_recent_take(&hand->recent, 0, LARGE_MOST)))
+    struct large *large = spare_recent_take(hand->recent, from * (size_t)UNIT_SIZE, LARGE_MOST);
+    if (!large && !(large = spare_recent_take(hand->recent, 0, LARGE_MOST)))
         return NULL;
     large->start -= LARGE_AT_HAND;
     pagemap_set(large->start, 1, PAGEMAP_NONE, NULL);
@@ -76,7 +84,7 @@ static struct large *large_hand_give(struct large_hand *hand, unsigned from) {
  * a while. */
 static struct large *large_hand_renew(struct large_hand *hand) {
     struct large *out = NULL;
-    unsigned count = hand->recent.count / GIVEN_SHARE;
+    unsigned count = hand->recent->count / GIVEN_SHARE;
     for (count = count < GIVEN ? count : GIVEN; count > 0; count--) {
         large_push(&out, large_hand_give(hand, hand->next));
         hand->next = (uint32_t)(out->extent >> UNIT_SHIFT) + 1;
@@ -89,7 +97,7 @@ static struct large *large_hand_end(struct large_hand *hand) {
     struct large *out = NULL, *large;
     if (large_hand_is_used(hand))
         large_hand_allow(hand, false);
-    while ((large = large_hand_give(hand, 0)) != NULL)
+    while (hand->recent && (large = large_hand_give(hand, 0)) != NULL)
         large_push(&out, large);
     return out;
 }
@@ -121,9 +129,9 @@ bool large_hand_put(struct large *large) {
 struct large *large_hand_take(size_t bytes) {
     struct large_hand *hand = large_hand_mine();
     visit_enter(&hand->visit);
-    struct large *large = spare_recent_take(&hand->recent, bytes, large_nearly(bytes));
-    hand->low = hand->recent.count <= LOW && hand->recent.resident <= hand->most / 2 &&
-                hand->recent.bytes <= HAND_EXTENT / 2;
+    struct large *large = spare_recent_take(hand->recent, bytes, large_nearly(bytes));
+    hand->low = hand->recent->count <= LOW && hand->recent->resident <= hand->most / 2 &&
+                hand->recent->bytes <= HAND_EXTENT / 2;
     large_hand_count_use(hand, large != NULL);
     if (large)
         large->start -= LARGE_AT_HAND;
@@ -193,8 +201,8 @@ bool large_hand_visit(struct large_hand *hand, bool now) {
 }
 
 bool large_hand_in_child(struct large_hand *hand) {
-    if (visit_is_busy(&hand->visit)) { /* torn */
-        hand->recent = (struct spare_recent){.count = 0};
+    if (visit_is_busy(&hand->visit) && hand->recent) { /* torn */
+        *hand->recent = (struct spare_recent){.count = 0};
         hand->may = false;
     }
     return hand->may;

@@ -14,7 +14,9 @@ static uint64_t stats_read(const uint64_t *counter) {
 
 /* Blocks at hand are live to who has them. */
 static void stats_add_hand(struct stats *stats, const struct large_hand *hand) {
-    size_t bytes = __atomic_load_n(&hand->recent.bytes, __ATOMIC_RELAXED);
+    const struct spare_recent *recent =
+        __atomic_load_n(&hand->recent, __ATOMIC_ACQUIRE); /* pairs with large */
+    size_t bytes = recent ? __atomic_load_n(&recent->bytes, __ATOMIC_RELAXED) : 0;
     if (bytes > stats->live_bytes)
         bytes = stats->live_bytes;
     stats->live_bytes -= bytes;

@@ -23,7 +23,7 @@ FIELDS = (
     "sizeclass sizeclass.size sizeclass.words pagemap_chunk pagemap_leaf pagemap_leaf.record "
     "pagemap_leaf.units superslab_group superslab_group.member superslab superslab.start superslab.units superslab.free superslab.dirty "
     "superslab.stale slab slab.start slab.units slab.blocks slab.carved slab.class slab.remote large "
-    "large.start large.bytes large.extent large.next heap.hand large_hand.recent spare_recent.stack outbox outbox.count outbox.blocks "
+    "large.start large.bytes large.extent large.next heap.hand large_hand.recent spare_recent spare_recent.stack outbox outbox.count outbox.blocks "
     "marks_table marks.start marks.span marks.bytes heap.marks "
     "heap heap.top heap.idle heap.outbox heap.next heap.class heap_class "
     "heap_class.array heap_class.end heap_class.spare heap_class.spare_count heap_class.sentinel heap.packs "

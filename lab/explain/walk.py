@@ -255,9 +255,7 @@ class Walk:
         addresses = [int(address) for address in self._words(cache.address, cache.bytes) if address]
         roots = [self.layout.roots["larges.stuck"], self.layout.roots["larges.recent.stack"]]
         lists = [(root.address, root.bytes) for root in roots]
-        hand = sum(self.layout.value(name) for name in ("heap.hand", "large_hand.recent", "spare_recent.stack"))
-        bytes_of_hand = self.layout.length("spare_recent.stack")
-        lists += [(heap + hand, bytes_of_hand) for heap in self._list(self.layout.roots["heaps.all"].address, "heap.next")]
+        lists += self._hands()
         for head in (at for start, length in lists for at in range(start, start + length, WORD)):
             addresses += self._list(head, "large.next")
         found = {}
@@ -270,6 +268,21 @@ class Walk:
         self.heap.waiting = list(found.values())
         self.heap.runs = [large for large in self.heap.runs if large.start not in found]
         self.heap.mappings = [large for large in self.heap.mappings if large.start not in found]
+
+    def _hands(self) -> list[tuple[int, int]]:
+        """The stacks of large blocks that threads have at hand."""
+        hand = self.layout.value("heap.hand") + self.layout.value("large_hand.recent")
+        stack, length = self.layout.value("spare_recent.stack"), self.layout.length("spare_recent.stack")
+        found = []
+        for heap in self._list(self.layout.roots["heaps.all"].address, "heap.next"):
+            try:
+                recent = self.memory.number(heap + hand)
+                if recent:
+                    self._record(recent, "spare_recent")
+                    found.append((recent + stack, length))
+            except TornError:
+                self.heap.torn += 1
+        return found
 
     def _list(self, head: int, link: str) -> Iterator[int]:
         """The records of a list, from the word at `head`; it ends where it makes no sense: pages that were read one after the

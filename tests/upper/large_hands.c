@@ -1,6 +1,7 @@
 /* Unit tests of what each thread has at hand of large blocks, on the real rooms below: the calling thread stands in for several. */
 #include "large_parts.h"
 
+#include "metadata.h"
 #include "os.h"
 
 #include "kernel.h"
@@ -32,6 +33,12 @@ size_t dense_units(bool hoped) {
 enum dense_known dense_known(enum dense_kind kind) {
     (void)kind;
     return DENSE_UNKNOWN;
+}
+
+/* What is at hand; all zero where nothing ever was. */
+static const struct spare_recent *recent_of(const struct large_hand *hand) {
+    static const struct spare_recent none;
+    return hand->recent ? hand->recent : &none;
 }
 
 static void be(unsigned thread) {
@@ -71,6 +78,8 @@ static void take_turns(unsigned threads) {
 static void hold_hand(unsigned thread) {
     if (hands[thread].may)
         return;
+    if (!hands[thread].recent)
+        hands[thread].recent = metadata_new(sizeof(struct spare_recent));
     hands[thread].may = true;
     hands[thread].most = LARGE_HAND_MOST;
     larges.hands++;
@@ -96,7 +105,7 @@ static void *measured_block(size_t size, size_t resident) {
 static void check_hands(void) {
     size_t used = 0;
     for (unsigned i = 0; i < THREADS; i++) {
-        const struct spare_recent *recent = &hands[i].recent;
+        const struct spare_recent *recent = recent_of(&hands[i]);
         assert_true(hands[i].may || recent->count == 0);
         assert_true(recent->resident <= LARGE_HAND_MOST);
         assert_true(recent->bytes <= 8 * MIB);
@@ -144,9 +153,9 @@ static void large_P4_what_is_at_hand_needs_no_lock(void **state) {
     size_t live = larges.live, held = larges.held, due = ((struct large *)pagemap_record(block))->due;
     uint32_t turns = larges.lock.turns;
     for (unsigned i = 1; i <= 5; i++) {
-        unsigned count = hands[0].recent.count;
+        unsigned count = recent_of(&hands[0])->count;
         delete_block(block);
-        assert_int_equal(hands[0].recent.count, count + 1);
+        assert_int_equal(recent_of(&hands[0])->count, count + 1);
         assert_ptr_equal(new_block(RUN - 5 * i), block);
         assert_int_equal(((struct large *)pagemap_record(block))->due, due - i);
     }
@@ -171,17 +180,17 @@ static void large_P4_some_blocks_do_not_come_to_hand(void **state) {
     delete_block(unmeasured);
     delete_block(mapping);
     delete_block(written);
-    assert_int_equal(hands[0].recent.count, 0);
+    assert_int_equal(recent_of(&hands[0])->count, 0);
     bool zeroed;
     void *run = measured_block(RUN, 8 * KIB);
     delete_block(run);
-    assert_int_equal(hands[0].recent.count, 1);
+    assert_int_equal(recent_of(&hands[0])->count, 1);
     void *aligned = large_new(RUN, 4 * MIB, &zeroed); /* nor do they serve what they may not be aligned for */
     assert_int_equal((uintptr_t)aligned % (4 * MIB), 0);
-    assert_int_equal(hands[0].recent.count, 1);
+    assert_int_equal(recent_of(&hands[0])->count, 1);
     delete_block(aligned);
     void *other = new_block(3 * RUN); /* nor what is of another size */
-    assert_int_equal(hands[0].recent.count, 1);
+    assert_int_equal(recent_of(&hands[0])->count, 1);
     delete_block(other);
     check_hands();
 }
@@ -196,10 +205,10 @@ static void large_P4_a_hand_is_bounded(void **state) {
         blocks[i] = measured_block(i % 2 ? RUN : 2 * RUN, 8 * KIB);
     unsigned most = 0, gave = 0;
     for (unsigned i = 0; i < COUNT; i++) {
-        unsigned before = hands[0].recent.count;
+        unsigned before = recent_of(&hands[0])->count;
         delete_block(blocks[i]);
-        gave += hands[0].recent.count < before;
-        most = hands[0].recent.count > most ? hands[0].recent.count : most;
+        gave += recent_of(&hands[0])->count < before;
+        most = recent_of(&hands[0])->count > most ? recent_of(&hands[0])->count : most;
         check_hands();
     }
     assert_in_range(most, 8 * MIB / (4 * UNIT_SIZE), SPARE_RECENT);
@@ -212,7 +221,7 @@ static void large_P4_a_hand_is_bounded(void **state) {
         delete_block(blocks[i]);
         check_hands();
     }
-    assert_in_range(hands[0].recent.count, 1, LARGE_HAND_MOST / RUN);
+    assert_in_range(recent_of(&hands[0])->count, 1, LARGE_HAND_MOST / RUN);
 }
 
 /* Two of 2 MiB may hold what four of 1 MiB may. Who has more than that gives it away as it goes on. */
@@ -227,7 +236,7 @@ static void large_P4_the_more_hands_the_less_in_each(void **state) {
         blocks[i] = measured_block(RUN, RUN);
     for (unsigned i = 0; i < COUNT; i++)
         delete_block(blocks[i]);
-    assert_in_range(hands[0].recent.resident, LARGE_HAND_MOST / 2, LARGE_HAND_MOST);
+    assert_in_range(recent_of(&hands[0])->resident, LARGE_HAND_MOST / 2, LARGE_HAND_MOST);
     take_turns(4);
     assert_int_equal(larges.hands, 4);
     for (unsigned i = 0; i < 4; i++) {
@@ -240,20 +249,20 @@ static void large_P4_the_more_hands_the_less_in_each(void **state) {
         blocks[i] = measured_block(RUN, RUN);
     for (unsigned i = 0; i < COUNT; i++)
         delete_block(blocks[i]);
-    assert_in_range(hands[0].recent.resident, 1, LARGE_HAND_LEAST);
+    assert_in_range(recent_of(&hands[0])->resident, 1, LARGE_HAND_LEAST);
     void *large = measured_block(5 * UNIT_SIZE, 300 * KIB), *other = measured_block(5 * UNIT_SIZE, 300 * KIB);
-    size_t resident = hands[0].recent.resident;
+    size_t resident = recent_of(&hands[0])->resident;
     delete_block(large); /* more than a quarter of it */
-    assert_int_equal(hands[0].recent.resident, resident);
+    assert_int_equal(recent_of(&hands[0])->resident, resident);
     for (unsigned i = 1; i < 4; i++)
         large_hand_visit(&hands[i], true);
     delete_block(new_block(11 * UNIT_SIZE));
     assert_int_equal(hands[0].most, LARGE_HAND_MOST);
-    for (unsigned i = 0; hands[0].recent.resident > LARGE_HAND_MOST / 2; i++)
+    for (unsigned i = 0; recent_of(&hands[0])->resident > LARGE_HAND_MOST / 2; i++)
         blocks[i] = new_block(RUN);
-    resident = hands[0].recent.resident;
+    resident = recent_of(&hands[0])->resident;
     delete_block(other);
-    assert_int_equal(hands[0].recent.resident, resident + 300 * KIB);
+    assert_int_equal(recent_of(&hands[0])->resident, resident + 300 * KIB);
 }
 
 static void large_P4_hands_are_few(void **state) {
@@ -284,17 +293,17 @@ static void large_P4_an_empty_hand_is_refilled(void **state) {
     for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
         delete_block(blocks[i]);
     large_hand_visit(&hands[0], true); /* now they wait where all find them */
-    assert_int_equal(hands[0].recent.count, 0);
+    assert_int_equal(recent_of(&hands[0])->count, 0);
     be(1);
     size_t waiting = waiting_blocks(), live = larges.live;
     uint32_t turns;
     void *block = new_block(3 * RUN);
-    unsigned more = hands[1].recent.count;
+    unsigned more = recent_of(&hands[1])->count;
     assert_int_equal(waiting_blocks(), waiting - LARGE_REFILL - 1);
     assert_int_equal(larges.live, live + (LARGE_REFILL + 1) * 5 * UNIT_SIZE);
     turns = larges.lock.turns;
     blocks[0] = new_block(3 * RUN);
-    assert_int_equal(hands[1].recent.count, more - 1);
+    assert_int_equal(recent_of(&hands[1])->count, more - 1);
     assert_int_equal(larges.lock.turns, turns);
     delete_block(block);
     delete_block(blocks[0]);
@@ -310,12 +319,12 @@ static void large_P4_what_rests_at_hand_is_taken_away(void **state) {
     void *block = measured_block(2 * RUN, 8 * KIB);
     delete_block(block);
     assert_true(large_hand_visit(&hands[0], false));
-    unsigned held = hands[0].recent.count;
+    unsigned held = recent_of(&hands[0])->count;
     assert_ptr_equal(new_block(2 * RUN), block);
     assert_true(large_hand_visit(&hands[0], false)); /* it did not rest */
     delete_block(block);
     assert_true(large_hand_visit(&hands[0], false));
-    assert_int_equal(hands[0].recent.count, held);
+    assert_int_equal(recent_of(&hands[0])->count, held);
     assert_false(large_hand_visit(&hands[0], false));
     assert_false(hands[0].may);
     assert_int_equal(waiting_blocks(), waiting + held);
@@ -332,7 +341,7 @@ static void large_P4_who_goes_leaves_nothing_at_hand(void **state) {
     take_turns(2);
     void *block = measured_block(2 * RUN, 8 * KIB);
     delete_block(block);
-    assert_true(hands[0].recent.count > 0);
+    assert_true(recent_of(&hands[0])->count > 0);
     assert_true(large_was_freed(pagemap_record(block), block));
     large_hand_empty(&hands[0]);
     assert_int_equal(pagemap_tag(block), PAGEMAP_NONE);
@@ -353,7 +362,7 @@ static void large_P4_near_the_soft_limit_nothing_is_at_hand(void **state) {
     limit_configure(SIZE_MAX - 1, 1, 0);
     assert_true(limit_near());
     delete_block(block);
-    assert_int_equal(hands[0].recent.count, 0);
+    assert_int_equal(recent_of(&hands[0])->count, 0);
     large_hand_empty(&hands[0]);
     delete_block(new_block(RUN));
     assert_false(hands[0].may); /* nor is one given */
@@ -371,7 +380,7 @@ static void large_P1_a_block_from_a_hand_is_as_long_as_was_wanted(void **state) 
     assert_int_equal(((struct large *)pagemap_record(eight))->bytes, 8 * UNIT_SIZE);
     hold_hand(0);
     delete_block(eight);
-    assert_int_equal(hands[0].recent.count, 0);
+    assert_int_equal(recent_of(&hands[0])->count, 0);
     void *again = new_block(9 * UNIT_SIZE); /* checks its length */
     assert_ptr_equal(again, nine);
     delete_block(again);
@@ -403,7 +412,7 @@ static void large_P4_the_thread_itself_is_no_visitor(void **state) {
     assert_int_equal(kernel.barriers, barriers);
     assert_false(large_hand_visit(&hands[1], true));
     assert_int_equal(kernel.barriers, barriers + 1);
-    assert_int_equal(hands[0].recent.count + hands[1].recent.count + larges.hands, 0);
+    assert_int_equal(recent_of(&hands[0])->count + recent_of(&hands[1])->count + larges.hands, 0);
 }
 
 /* Of a thread that was in the middle of a call when the process forked: what it held cannot be told. */
@@ -413,20 +422,20 @@ static void large_P4_what_a_fork_has_torn_is_left(void **state) {
     be(1);
     hold_hand(1);
     delete_block(measured_block(2 * RUN, 8 * KIB));
-    struct spare_recent recent = hands[1].recent;
+    struct spare_recent recent = *hands[1].recent;
     assert_true(large_hand_in_child(&hands[0]));
     assert_true(large_hand_in_child(&hands[1]));
     large_hands_in_child(2);
     check_hands();
     atomic_store(&hands[1].visit.busy, 1);
     assert_false(large_hand_in_child(&hands[1]));
-    assert_int_equal(hands[1].recent.count, 0);
+    assert_int_equal(recent_of(&hands[1])->count, 0);
     larges.hands = 7;
     large_hands_in_child(1);
     check_hands();
     assert_false(large_hand_visit(&hands[1], true));
     atomic_store(&hands[1].visit.busy, 0);
-    hands[1].recent = recent;
+    *hands[1].recent = recent;
     hold_hand(1);
     be(0);
 }
@@ -452,7 +461,7 @@ static void large_P4_a_refill_has_its_place(void **state) {
         hold_hand(1);
         size_t live = larges.live, waiting = waiting_blocks();
         blocks[0] = new_block(rows[i].size);
-        unsigned brought = hands[1].recent.count;
+        unsigned brought = recent_of(&hands[1])->count;
         assert_in_range(brought, rows[i].most > 0, rows[i].most);
         assert_int_equal(larges.live,
                          live + (1 + brought) * ((struct large *)pagemap_record(blocks[0]))->extent);
@@ -495,7 +504,7 @@ static void large_P4_a_full_hand_is_renewed(void **state) {
     for (unsigned i = 0; i < USELESS; i++)
         delete_block(useless[i]->start);
     size_t bytes = USELESS * (USELESS + 3) / 2 * (size_t)UNIT_SIZE;
-    assert_int_equal(hands[0].recent.bytes, bytes);
+    assert_int_equal(recent_of(&hands[0])->bytes, bytes);
     for (unsigned round = 0; round < 20; round++) {
         for (unsigned i = 0; i < USED; i++)
             delete_block(used[i]);
@@ -504,7 +513,7 @@ static void large_P4_a_full_hand_is_renewed(void **state) {
     }
     for (unsigned i = 0; i < USED; i++)
         delete_block(used[i]);
-    assert_int_equal(hands[0].recent.filled, 1 << 1); /* all are of one unit */
+    assert_int_equal(recent_of(&hands[0])->filled, 1 << 1); /* all are of one unit */
     for (unsigned i = 0; i < USELESS; i++)
         assert_int_equal(useless[i]->due, UINT16_MAX - 1); /* it was freed once */
 }
@@ -523,7 +532,7 @@ static void large_P4_a_full_hand_keeps_most_of_what_comes_most(void **state) {
     for (unsigned i = 0; i < COUNT; i++)
         delete_block(blocks[i]);
     for (unsigned size = 1; size <= SIZES; size++)
-        for (const struct large *large = hands[0].recent.stack[size]; large; large = large->next)
+        for (const struct large *large = recent_of(&hands[0])->stack[size]; large; large = large->next)
             kept[size]++;
     for (unsigned size = 2; size <= SIZES; size++)
         assert_in_range(kept[size], 4, kept[1] / 2);

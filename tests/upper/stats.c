@@ -107,8 +107,10 @@ static void stats_P1_free_and_live_are_what_is_mapped(void **state) {
     assert_int_equal(stats.large_bytes, 45 * MIB);
     assert_int_equal(stats.dirty_bytes, 25 * MIB);
     assert_int_equal(stats.metadata_bytes, 12345);
-    fake.heaps[0].hand.recent.bytes = MIB; /* large blocks at hand are no program's */
-    fake.heaps[1].hand.recent.bytes = 2 * MIB;
+    struct spare_recent recent[] = {{.bytes = MIB},
+                                    {.bytes = 2 * MIB}}; /* large blocks at hand are no program's */
+    fake.heaps[0].hand.recent = &recent[0];
+    fake.heaps[1].hand.recent = &recent[1];
     stats_collect(&stats);
     assert_int_equal(stats.free_bytes, 38 * MIB);
     assert_int_equal(stats.live_bytes, 112 * MIB);
@@ -120,7 +122,8 @@ static void stats_P1_sums_that_changed_meanwhile_do_not_wrap(void **state) {
     fake.mapped = 10 * MIB;
     fake.available = 20 * MIB;
     fake.large_cached = MIB;
-    fake.heaps[0].hand.recent.bytes = MIB;
+    struct spare_recent recent = {.bytes = MIB};
+    fake.heaps[0].hand.recent = &recent;
     stats_collect(&stats);
     assert_int_equal(stats.live_bytes, 0);
     assert_int_equal(stats.large_bytes, 0);
