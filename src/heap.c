@@ -311,6 +311,12 @@ static void heap_flush_spare(struct heap *heap, unsigned class) {
     mine->spare_count = 0;
 }
 
+/* Blocks in a magazine. */
+static unsigned heap_held(const struct heap *heap, unsigned class) {
+    const struct heap_class *mine = &heap->class[class];
+    return (unsigned)((void **)heap->top[class] - &mine->array[mine->sentinel]);
+}
+
 /* All of a magazine goes to the slabs. Returns how many blocks of the class are out now. */
 static unsigned heap_flush_all(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
@@ -365,11 +371,11 @@ static const void *heap_run(const struct heap *heap, unsigned class) {
 /* The program does nothing but free: all goes to the slabs, so that this is called less often. */
 static void heap_flush_burst(struct heap *heap, unsigned class) {
     const void *last = heap_run(heap, class);
-    unsigned words = heap_words(&heap->class[class]), out = heap_flush_all(heap, class);
+    unsigned blocks = heap_held(heap, class), out = heap_flush_all(heap, class);
     if (heap_may_deepen(heap, class, out))
         heap_deepen(heap, class);
     heap_shorten(heap, class, out);
-    if (!heap_marks_another(heap, words) && last)
+    if (!heap_marks_another(heap, blocks) && last)
         heap_start_marking(heap, class, last);
 }
 

@@ -83,11 +83,12 @@ struct heap {
     uint64_t work;       /* refills from slabs and flushes to them */
     uint64_t tidy_since; /* work when a visitor found nothing left to do */
     struct packs packs;
-    uint8_t marking;       /* the class whose blocks are marked; SIZECLASS_COUNT: none */
-    uint8_t mixed;         /* runs in a row that blocks of other classes were too many for ... */
+    uint8_t marking; /* the class whose blocks are marked; SIZECLASS_COUNT: none */
+    uint8_t
+        mixed; /* runs that blocks of other classes were too many for, since a whole slab was marked ... */
     uint16_t resting;      /* ... and bursts that are left until another run is tried */
     int32_t credit;        /* what is left of the run for blocks of other slabs; negative: it went astray */
-    uint32_t seen;         /* marks.left when another class would have liked to mark */
+    uint32_t seen;         /* marks.left when a burst of another class was flushed last */
     uint32_t others;       /* blocks of other classes that were flushed since the slab was marked */
     uint32_t strayed_left; /* the same when a block came that is of another slab: ... */
     struct slab *strayed;  /* ... this one */

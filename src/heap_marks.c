@@ -58,12 +58,12 @@ static bool heap_mark_slab(struct heap *heap, struct slab *slab) {
     return heap->marks.slab != NULL;
 }
 
-bool heap_marks_another(struct heap *heap, unsigned pointers) {
+bool heap_marks_another(struct heap *heap, unsigned blocks) {
     visit_enter(&heap->visit);
     const struct slab *slab = heap->marks.slab;
     bool goes_on = heap->marking < SIZECLASS_COUNT && heap->marks.left != heap->seen;
     heap->seen = heap->marks.left;
-    heap->others += pointers;
+    heap->others += blocks;
     if (goes_on && slab && heap->others > slab->carved / OTHERS_SHARE) {
         heap->mixed += heap->mixed < MIXED_MOST;
         heap->resting = (uint16_t)(1u << heap->mixed);

@@ -56,11 +56,11 @@ void heap_count_full(struct heap *heap, unsigned pointers);
 
 /* ---- long runs of frees ---- */
 
-/* A burst of frees has filled and emptied a magazine of so many pointers, of a class that is not marked. Whether another one is, and has
+/* A burst of frees has filled and emptied a magazine of so many blocks, of a class that is not marked. Whether another one is, and has
  * gone on since this was asked last. It is not marked any more if too much of other classes came since its slab was: free tells by a
  * branch whether the block's class is marked, and where classes come by turns the processor cannot foresee it.
  * docs/experiments/marks.md */
-bool heap_marks_another(struct heap *heap, unsigned pointers);
+bool heap_marks_another(struct heap *heap, unsigned blocks);
 
 /* The run that has just filled and emptied a magazine goes on in the slab of `last`: its blocks are marked, if it is worth it. */
 void heap_start_marking(struct heap *heap, unsigned class, const void *last);

@@ -20,7 +20,7 @@
  * P4  what threads have at hand is bounded, for each and in all; it is nobody else's until its thread goes, or a visitor comes
  *
  * Any thread may call everything here; one lock of rank 7 (favour.h), held for a bounded search, never during a system call, but when
- * a part that is cut off needs a piece of the pagemap, nor inside a hand's `visit`. One call gives up at most LARGE_GIVE_UP waiting
+ * a part that is cut off needs a piece of the pagemap, or a hand its lists, nor inside a hand's `visit`. One call gives up at most LARGE_GIVE_UP waiting
  * blocks for each of those that it lets wait (nine where a hand is too full, 64 where one goes), and as many for each that gives it pages.
  */
 #ifndef HAKMEM_LARGE_H
@@ -60,12 +60,12 @@ struct large_hand {
     bool may;      /* it may hold something; else it holds nothing. As `uses` */
     bool low;      /* it was nearly empty; this and the next two are its thread's only */
     uint32_t next; /* the least units of a block that it gives away next */
-    size_t most;   /* bytes in memory that it may hold, as it was when its thread had the lock last */
+    size_t most;   /* bytes in memory that it may hold, as it was when it was considered last, or full */
 };
 
-/* What is at hand is said to start so many bytes behind its start. Then its tag may stay: it lies on a line of the cache with those of
- * other threads' blocks, and is not written for each block. */
-enum { LARGE_AT_HAND = 1 };
+/* What is at hand is said to start there, in bytes from its start: before it, where another unit is, so that no address of its own is
+ * that. Then its tag may stay: it lies on a line of the cache with those of other threads' blocks, and is not written for each block. */
+enum { LARGE_AT_HAND = -1 };
 
 /* Whether it is the start of one at hand, which is nobody's. */
 static inline bool large_was_freed(const struct large *large, const void *block) {
@@ -107,7 +107,7 @@ void *large_new_to_grow(size_t size, size_t from);
 /* Makes the first `bytes` of a block read as zero. Pages of a mapping that are not in memory stay missing. Returns the block. */
 void *large_clear(void *block, size_t bytes);
 
-/* Frees the block of a record; the pagemap no longer knows its start afterwards. */
+/* Frees the block of a record; afterwards the pagemap no longer knows its start, or large_was_freed is true of it. */
 void large_delete(struct large *large);
 
 /* Makes the block at least `size` bytes long, possibly elsewhere, without copying bytes. Returns its start,

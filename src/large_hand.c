@@ -17,14 +17,21 @@ enum {
 
 /* To something by its thread, under the lock; to nothing inside `visit`: then the sums come last, for large_hands_in_child. */
 static void large_hand_allow(struct large_hand *hand, bool may) {
-    __atomic_store_n(&hand->may, may, __ATOMIC_RELAXED);
+    __atomic_store_n(&hand->may, may, __ATOMIC_RELEASE); /* with `recent`; pairs with large_hand_visit */
     __atomic_fetch_add(&larges.hands, may ? 1 : -1u, __ATOMIC_RELAXED);
-    large_count_outside(may ? LARGE_HAND_MOST : -LARGE_HAND_MOST);
+    large_count_outside(may ? LARGE_HAND_LEAST : -LARGE_HAND_LEAST);
 }
 
 /* Whether so many hands may hold as many bytes each. */
 static bool large_hands_fit(size_t hands, size_t bytes) {
     return hands * bytes <= larges.cache_limit / CACHE_SHARE;
+}
+
+/* Who finds all it wants at hand, and room for all it frees, keeps a bound of when hands were fewer: so all of them may hold half as
+ * much again as they should. */
+static void large_hand_bound(struct large_hand *hand) {
+    size_t hands = __atomic_load_n(&larges.hands, __ATOMIC_RELAXED);
+    hand->most = large_hands_fit(hands, LARGE_HAND_MOST) ? LARGE_HAND_MOST : LARGE_HAND_LEAST;
 }
 
 static bool large_may_use_more_hands(void) {
@@ -34,7 +41,7 @@ static bool large_may_use_more_hands(void) {
 
 /* It comes when it is first wanted, and stays. False: no memory. */
 static bool large_hand_has_room(struct large_hand *hand) {
-    if (!hand->recent) /* release: read by stats */
+    if (!hand->recent) /* release: read by stats, and by visitors */
         __atomic_store_n(&hand->recent, metadata_new(sizeof(struct spare_recent)), __ATOMIC_RELEASE);
     return hand->recent != NULL;
 }
@@ -45,8 +52,7 @@ void large_hand_consider(void) {
         return;
     if (!large_hand_is_used(hand) && large_may_use_more_hands() && large_hand_has_room(hand))
         large_hand_allow(hand, true);
-    size_t hands = __atomic_load_n(&larges.hands, __ATOMIC_RELAXED);
-    hand->most = large_hands_fit(hands, LARGE_HAND_MOST) ? LARGE_HAND_MOST : LARGE_HAND_LEAST;
+    large_hand_bound(hand);
 }
 
 /* ---- inside `visit` ---- */
@@ -74,8 +80,8 @@ static struct large *large_hand_give(struct large_hand *hand, unsigned from) {
     struct large *large = spare_recent_take(hand->recent, from * (size_t)UNIT_SIZE, LARGE_MOST);
     if (!large && !(large = spare_recent_take(hand->recent, 0, LARGE_MOST)))
         return NULL;
+    pagemap_set(large->start - LARGE_AT_HAND, 1, PAGEMAP_NONE, NULL); /* first: it is nobody's */
     large->start -= LARGE_AT_HAND;
-    pagemap_set(large->start, 1, PAGEMAP_NONE, NULL);
     return large;
 }
 
@@ -116,6 +122,7 @@ bool large_hand_put(struct large *large) {
     visit_enter(&hand->visit);
     bool put = large_hand_add(hand, large);
     if (!put) {
+        large_hand_bound(hand);
         out = large_hand_renew(hand);
         put = large_hand_add(hand, large);
     }
@@ -163,7 +170,7 @@ void large_hand_fill(struct large *more) {
     visit_enter(&hand->visit);
     for (struct large *large; (large = large_pop(&more)) != NULL;)
         if (large_hand_add(hand, large))
-            pagemap_set(large->start, 1, PAGEMAP_RUN, large);
+            pagemap_set(large->start - LARGE_AT_HAND, 1, PAGEMAP_RUN, large);
         else
             large_push(&out, large);
     visit_leave(&hand->visit);
@@ -181,7 +188,7 @@ void large_hand_empty(struct large_hand *hand) {
 
 /* A thread that looks after its own is no visitor: it needs no barrier, which a filter of system calls may forbid. */
 bool large_hand_visit(struct large_hand *hand, bool now) {
-    if (!large_hand_is_used(hand))
+    if (!__atomic_load_n(&hand->may, __ATOMIC_ACQUIRE)) /* pairs with large_hand_allow */
         return false;
     uint32_t uses = __atomic_load_n(&hand->uses, __ATOMIC_RELAXED);
     bool rests = uses == hand->seen;
@@ -210,8 +217,9 @@ bool large_hand_in_child(struct large_hand *hand) {
 
 /* Whoever forks holds the lock of visitors, and the room's. */
 void large_hands_in_child(unsigned hands) {
-    if (larges.hands == hands) /* nothing is written, and copied */
+    size_t outside = larges.slack + hands * LARGE_HAND_LEAST;
+    if (larges.hands == hands && larges.outside == outside) /* nothing is written, and copied */
         return;
     larges.hands = hands;
-    larges.outside = larges.slack + hands * LARGE_HAND_MOST;
+    larges.outside = outside;
 }

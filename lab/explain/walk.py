@@ -23,7 +23,7 @@ UNIT = 1 << UNIT_SHIFT
 LINE = 64
 SUPERSLAB_UNITS = 64
 RUN, MAPPING = 0x80, 0x82  # kinds of pagemap.h beside the size classes
-AT_HAND = 1  # in the start of a large block that a thread has at hand
+AT_HAND = -1  # bytes from where a large block starts to where it is said to while a thread has it at hand
 MOST_UNITS = 4  # of a slab
 PACKS_MOST = 512  # of a class, and more
 MAGAZINE_MOST = 2048  # bytes of an array, and more
@@ -244,7 +244,7 @@ class Walk:
     def _large(self, address: int) -> Large:
         record = self._record(address, "large")
         start, *lengths = (self.layout.number(record, f"large.{name}") for name in ("start", "bytes", "extent"))
-        large = Large(start & ~AT_HAND, *lengths)
+        large = Large(start - AT_HAND if start % PAGE else start, *lengths)
         if large.start % PAGE or large.extent % PAGE or not 0 < large.bytes <= large.extent < 1 << 47:
             raise TornError("not a large block")
         return large

@@ -32,6 +32,7 @@ TABLE = {
     "free_inside_remote": INSIDE,
     "free_inside_run": INSIDE,
     "free_inside_marked": INSIDE,
+    "free_inside_at_hand": INSIDE,
     "free_inside_mapping": INSIDE,
     "free_never_allocated_remote": INSIDE,
     # Only the first 64 KiB of a mapping are known by their address.

@@ -1,16 +1,44 @@
 #include "misuse.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCKS = 4000 };
+enum { BLOCKS = 4000, AT_HAND = 100000, TURNS = 200 };
 
 void *misuse_address(const void *address) {
     void *volatile hidden = (void *)address;
     printf("%p\n", address);
     fflush(stdout);
     return hidden;
+}
+
+static void *take_and_free(void) {
+    void *volatile block = malloc(AT_HAND);
+    free(block);
+    return block;
+}
+
+static pthread_barrier_t turn;
+
+static void *take_turns(void *second) {
+    for (int i = 0; i < TURNS; i++) {
+        if ((i % 2 == 0) == (second == NULL))
+            take_and_free();
+        pthread_barrier_wait(&turn);
+    }
+    return NULL;
+}
+
+void *misuse_at_hand(void) {
+    pthread_t thread;
+    take_and_free(); /* before there are threads: then they may have something at hand */
+    if (pthread_barrier_init(&turn, NULL, 2) != 0 || pthread_create(&thread, NULL, take_turns, &turn) != 0)
+        return NULL;
+    take_turns(NULL);
+    pthread_join(thread, NULL);
+    return take_and_free();
 }
 
 static size_t size_of(size_t i) {

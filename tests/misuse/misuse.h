@@ -12,6 +12,9 @@
 /* Prints the address as 0x<hex>, and returns it in a way that hides from the compiler where it came from. */
 void *misuse_address(const void *address);
 
+/* A large block that was freed, and that the calling thread has at hand: it has taken turns with another one. NULL: no thread. */
+void *misuse_at_hand(void);
+
 /* Checks the heap, prints "intact" and returns 0, the program's exit status; or says what is broken, and returns 1. */
 int misuse_survived(void);
 

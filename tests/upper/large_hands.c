@@ -83,7 +83,7 @@ static void hold_hand(unsigned thread) {
     hands[thread].may = true;
     hands[thread].most = LARGE_HAND_MOST;
     larges.hands++;
-    larges.outside += LARGE_HAND_MOST;
+    larges.outside += LARGE_HAND_LEAST;
 }
 
 static size_t waiting_blocks(void) {
@@ -112,7 +112,7 @@ static void check_hands(void) {
         used += hands[i].may;
     }
     assert_int_equal(used, larges.hands);
-    assert_int_equal(larges.outside, larges.slack + used * LARGE_HAND_MOST);
+    assert_int_equal(larges.outside, larges.slack + used * LARGE_HAND_LEAST);
     assert_int_equal(runs * UNIT_SIZE, superslab_mapped_bytes() - superslab_free_bytes());
 }
 
@@ -239,17 +239,19 @@ static void large_P4_the_more_hands_the_less_in_each(void **state) {
     assert_in_range(recent_of(&hands[0])->resident, LARGE_HAND_MOST / 2, LARGE_HAND_MOST);
     take_turns(4);
     assert_int_equal(larges.hands, 4);
-    for (unsigned i = 0; i < 4; i++) {
+    for (unsigned i = 1; i < 4; i++) {
         be(i);
         delete_block(new_block(7 * UNIT_SIZE)); /* it learns that at the lock */
         assert_int_equal(hands[i].most, LARGE_HAND_LEAST);
     }
-    be(0);
-    for (unsigned i = 0; i < COUNT; i++)
+    for (unsigned i = 0; i < COUNT; i++) /* by another thread */
         blocks[i] = measured_block(RUN, RUN);
+    be(0);
+    assert_int_equal(hands[0].most, LARGE_HAND_MOST);
     for (unsigned i = 0; i < COUNT; i++)
         delete_block(blocks[i]);
     assert_in_range(recent_of(&hands[0])->resident, 1, LARGE_HAND_LEAST);
+    assert_int_equal(hands[0].most, LARGE_HAND_LEAST); /* ... or when it is full */
     void *large = measured_block(5 * UNIT_SIZE, 300 * KIB), *other = measured_block(5 * UNIT_SIZE, 300 * KIB);
     size_t resident = recent_of(&hands[0])->resident;
     delete_block(large); /* more than a quarter of it */
@@ -343,6 +345,9 @@ static void large_P4_who_goes_leaves_nothing_at_hand(void **state) {
     delete_block(block);
     assert_true(recent_of(&hands[0])->count > 0);
     assert_true(large_was_freed(pagemap_record(block), block));
+    const struct large *large = pagemap_record(block);
+    assert_true(large->start < (unsigned char *)block); /* no address of the block is taken for its start */
+    assert_ptr_not_equal(pagemap_record(large->start), large);
     large_hand_empty(&hands[0]);
     assert_int_equal(pagemap_tag(block), PAGEMAP_NONE);
     large_hand_empty(&hands[1]);
@@ -431,6 +436,9 @@ static void large_P4_what_a_fork_has_torn_is_left(void **state) {
     assert_false(large_hand_in_child(&hands[1]));
     assert_int_equal(recent_of(&hands[1])->count, 0);
     larges.hands = 7;
+    large_hands_in_child(1);
+    check_hands();
+    larges.outside += LARGE_HAND_LEAST; /* the fork came between the two sums */
     large_hands_in_child(1);
     check_hands();
     assert_false(large_hand_visit(&hands[1], true));
