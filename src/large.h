@@ -14,7 +14,7 @@
  * size waits, a longer one serves and lends the rest as slack, or the longest is stretched, and only its new pages are faulted. Slack
  * goes home as what waits does. Where threads take turns each has a hand: runs that it freed last.
  *
- * P1  a record in use describes exactly one live block; its first unit has its tag, as that of a block at hand, whose start is none
+ * P1  a record in use describes exactly one live block, and its first unit has its tag; one at hand has that, too, but another start
  * P2  what waits holds at most the configured bytes in memory, as measured, in at most LARGE_WAITING_MOST blocks
  * P3  nothing is unmapped that this room did not map; what cannot be unmapped is kept for reuse
  * P4  what threads have at hand is bounded, for each and in all; it is nobody else's until its thread goes, or a visitor comes
