@@ -321,8 +321,7 @@ static unsigned heap_held(const struct heap *heap, unsigned class) {
 static unsigned heap_flush_all(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
     heap_let_guests_go(heap, class);
-    void **top = (void **)heap->top[class], **first = &mine->array[mine->sentinel + 1];
-    return heap_flush(heap, class, first, (unsigned)(top + 1 - first));
+    return heap_flush(heap, class, &mine->array[mine->sentinel + 1], heap_held(heap, class));
 }
 
 void heap_drain_class(struct heap *heap, unsigned class) {
@@ -332,8 +331,7 @@ void heap_drain_class(struct heap *heap, unsigned class) {
     if (heap->marking == class)
         heap_stop_marking(heap);
     heap_let_guests_go(heap, class);
-    void **first = &mine->array[mine->sentinel + 1], **top = (void **)heap->top[class];
-    heap_flush_inside(heap, class, first, (unsigned)(top + 1 - first));
+    heap_flush_inside(heap, class, &mine->array[mine->sentinel + 1], heap_held(heap, class));
     heap_rewind(heap, class, mine->sentinel);
     if (mine->spare_count > 0)
         heap_flush_inside(heap, class, mine->spare->blocks, mine->spare_count);
