@@ -57,7 +57,8 @@ void large_hand_consider(void) {
 
 /* ---- inside `visit` ---- */
 
-/* A run, and not more of a hand of `most` bytes than its share. */
+/* A run, and not more of a hand of `most` bytes than its share. Asked first of a live block: of a mapping any thread may take the slack
+ * meanwhile, and what says how long it is. */
 static bool large_fits_hand(const struct large *large, size_t most) {
     return large->home && large->resident <= most / LARGEST_SHARE;
 }
@@ -116,7 +117,7 @@ static void large_hand_count_use(struct large_hand *hand, bool used) {
 
 bool large_hand_put(struct large *large) {
     struct large_hand *hand = large_hand_mine();
-    if (large->due == 0 || large->bytes != large->extent || !large_fits_hand(large, hand->most))
+    if (!large_fits_hand(large, hand->most) || large->due == 0 || large->bytes != large->extent)
         return false;
     struct large *out = NULL;
     visit_enter(&hand->visit);
