@@ -100,12 +100,23 @@ static bool alloc_is_forced(void) {
     return UNLIKELY(!heap_own) && !lifecycle_attach() && lifecycle_forced();
 }
 
-NOINLINE void *alloc_large(size_t size, const void *caller) {
+static NOINLINE void *alloc_large_after(size_t size, const void *caller) {
     bool zeroed;
     if (alloc_is_forced())
         return next_malloc(size);
-    return alloc_large_aligned(size, SIZECLASS_GRANULE, &zeroed,
-                               has(calls) ? caller : __builtin_return_address(0));
+    return alloc_large_aligned(size, SIZECLASS_GRANULE, &zeroed, caller);
+}
+
+NOINLINE void *alloc_large(size_t size, const void *caller) {
+    struct heap *heap = heap_own;
+    if (LIKELY(heap && !heap_watched && !limit_is_watching() && !has(calls))) {
+        void *block = large_again(size);
+        if (LIKELY(block != NULL)) {
+            heap->larges++;
+            return block;
+        }
+    }
+    return alloc_large_after(size, has(calls) ? caller : __builtin_return_address(0));
 }
 
 /* ---- free ---- */

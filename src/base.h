@@ -29,7 +29,6 @@
 /* Write `static ALWAYS_INLINE int f(void)`: the word contains `inline`. */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 #define NOINLINE __attribute__((noinline))
-#define FLATTEN __attribute__((flatten)) /* what it calls is compiled into it, but for NOINLINE and COLD */
 #define COLD __attribute__((cold, noinline))
 #define HIDDEN __attribute__((visibility("hidden")))
 #define EXPORT __attribute__((visibility("default")))

@@ -89,15 +89,19 @@ static inline void favour_take(struct favour *favour) {
         favour_take_lock(favour);
 }
 
-static inline void favour_release(struct favour *favour) {
-    if (UNLIKELY(!favour->inside)) {
-        favour_release_lock(favour);
-        return;
-    }
+/* After favour_take_mine. */
+static inline void favour_release_mine(struct favour *favour) {
     if (has(asserts))
         lock_note(&favour->lock, false);
     favour->inside = false;
     atomic_store_explicit(&favour_seat->busy, 0, memory_order_release); /* pairs with favour_take_lock */
+}
+
+static inline void favour_release(struct favour *favour) {
+    if (LIKELY(favour->inside))
+        favour_release_mine(favour);
+    else
+        favour_release_lock(favour);
 }
 
 /* Threads take turns at it. Under the lock. */

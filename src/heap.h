@@ -63,7 +63,7 @@ struct heap {
     struct marks marks; /* what a long run of frees gives back; with the tag in one line */
     uint64_t mallocs[HEAP_COUNTED_CLASSES], frees[HEAP_COUNTED_CLASSES]; /* box counters: exact */
     struct outbox *outbox; /* NULL until the thread first frees a block of another */
-    uint64_t larges, large_frees, remote_frees, refills, flushes;
+    uint64_t remote_frees, refills, flushes;
     uint64_t kept; /* guests, ever */
     uint64_t
         passed_before; /* blocks of others that were freed until the heap last looked whether guests would do ... */
@@ -97,12 +97,14 @@ struct heap {
     struct heap *next_idle, *next;
     struct heap_class class[SIZECLASS_COUNT];
     struct inbox inbox;
+    _Alignas(CACHE_LINE) struct large_hand
+        hand;                     /* large blocks that the thread has at hand, and its seat at their lock; */
+    uint64_t larges, large_frees; /* ... with these on one line of the cache */
     struct reach_thread
         thread;             /* whose heap it is, while it can be reached; this and the next inside `visit` */
     struct heap **current;  /* its heap_current; NULL: nobody's, or out of reach */
     uint64_t glance;        /* a visitor's: what stood in the magazines at the last look */
     bool out_of_reach;      /* with that the thread was found where it must not be disturbed */
-    struct large_hand hand; /* large blocks that the thread has at hand, and its seat at their lock */
     struct calls *calls;    /* what is noted down of its calls; NULL: nothing, or nothing yet */
     struct poisson sampled; /* when its next allocation is noted down, where that is done */
 };

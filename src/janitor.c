@@ -178,18 +178,23 @@ static void janitor_stand_in(void) {
         purge_look_here();
 }
 
-COLD void janitor_call(const void *caller) {
+static COLD void janitor_call_if_needed(struct heap *heap, size_t waiting, const void *caller) {
     if (heap_is_in_watch()) /* its caller is not known here: alloc calls again behind it */
         return;
-    struct heap *heap = heap_own;
-    uint64_t freed = !heap ? 0 : heap->flushed - heap->flushed_before;
-    size_t waiting = purge_waiting_bytes();
-    if (janitor.delay_ns == 0 || freed + waiting < JANITOR_LEAST || !janitor_is_needed(waiting))
+    if (janitor.delay_ns == 0 || !janitor_is_needed(waiting))
         return;
     if (heap)
         heap->flushed_before = heap->flushed;
     if (!janitor_wake(caller))
         janitor_stand_in();
+}
+
+NOINLINE void janitor_call(const void *caller) {
+    struct heap *heap = heap_own;
+    uint64_t freed = !heap ? 0 : heap->flushed - heap->flushed_before;
+    size_t waiting = purge_waiting_bytes();
+    if (UNLIKELY(freed + waiting >= JANITOR_LEAST))
+        janitor_call_if_needed(heap, waiting, caller);
 }
 
 COLD void janitor_call_taken(const void *caller) {

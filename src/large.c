@@ -37,6 +37,7 @@ static NOINLINE void large_measure(struct large *large) {
 /* Under the lock, which it releases. */
 static NOINLINE void large_let_wait(struct large *large) {
     struct large *out = large;
+    large_end_rest(large);
     large_leave(large);
     if (large->due == 0)
         large_measure(large);
@@ -52,10 +53,9 @@ static NOINLINE void large_let_wait(struct large *large) {
     large_release_all(out);
 }
 
-/* A block that need not be measured comes to hand; it goes on counting as held, so nothing is too much. */
-static bool large_put_recent(struct large *large) {
-    size_t keep = limit_keep(larges.cache_limit, larges.recent.resident), most = keep / 2;
-    size_t waiting = spare_resident_bytes();
+/* A block that need not be measured comes to hand; it goes on counting as held, so nothing is too much. `keep`: bytes that may wait. */
+static ALWAYS_INLINE bool large_put_recent_within(struct large *large, size_t keep) {
+    size_t most = keep / 2, waiting = spare_resident_bytes();
     if (UNLIKELY(waiting > most))
         most = keep > waiting ? keep - waiting : 0;
     if (UNLIKELY(large->due == 0 || large->roomy) ||
@@ -64,6 +64,10 @@ static bool large_put_recent(struct large *large) {
     large->due--;
     larges.live -= large->bytes;
     return true;
+}
+
+static bool large_put_recent(struct large *large) {
+    return large_put_recent_within(large, limit_keep(larges.cache_limit, larges.recent.resident));
 }
 
 NOINLINE void large_put_all(struct large *out) {
@@ -82,27 +86,37 @@ NOINLINE void large_put_all(struct large *out) {
     }
 }
 
-/* For who is not the favourite. False: the lock is held. */
-static NOINLINE bool large_put_at_hand(struct large *large) {
-    if (large_has_hand() && large_hand_put(large))
-        return true;
-    pagemap_set(large->start, 1, PAGEMAP_NONE, NULL);
-    bool suits = large_suits_hand(large);
+/* Under the lock, which it releases. */
+static NOINLINE void large_put(struct large *large) {
+    if (large_put_recent(large))
+        favour_release(&larges.lock);
+    else
+        large_let_wait(large);
+}
+
+/* For who is not the favourite. `suits`: what for may be at hand. */
+static void large_take_lock(bool suits) {
     favour_take_lock(&larges.lock);
     if (suits)
         large_hand_consider();
-    return false;
 }
 
-FLATTEN void large_delete(struct large *large) {
-    if (LIKELY(favour_take_mine(&larges.lock)))
-        pagemap_set(large->start, 1, PAGEMAP_NONE, NULL);
-    else if (large_put_at_hand(large))
-        return;
-    if (UNLIKELY(!large_put_recent(large)))
-        large_let_wait(large);
-    else
-        favour_release(&larges.lock);
+static NOINLINE void large_put_shared(struct large *large) {
+    bool suits = large_suits_hand(large);
+    large_take_lock(suits);
+    large_put(large);
+}
+
+void large_delete(struct large *large) {
+    large->start += LARGE_AT_HAND;
+    if (UNLIKELY(!favour_take_mine(&larges.lock))) {
+        if (!large_has_hand() || !large_hand_put(large))
+            large_put_shared(large);
+    } else if (LIKELY(!limit_is_watching() && large_put_recent_within(large, larges.cache_limit))) {
+        favour_release_mine(&larges.lock);
+    } else {
+        large_put(large);
+    }
 }
 
 /* ---- a block comes ---- */
@@ -146,13 +160,11 @@ static struct large *large_new_run(size_t size, size_t bytes, enum large_wish wi
 }
 
 /* One of those freed last, of nearly the same size: then its last bytes fall on pages that were touched before. */
-static ALWAYS_INLINE struct large *large_take_recent(size_t bytes, size_t fit, size_t alignment,
-                                                     enum large_wish wish) {
+static struct large *large_take_recent(size_t bytes, size_t fit, size_t alignment, enum large_wish wish) {
     size_t most = wish == LARGE_WIDE ? LARGE_WIDENS * fit : large_nearly(bytes);
     struct large *large = alignment > UNIT_SIZE ? NULL : spare_recent_take(&larges.recent, fit, most);
-    if (UNLIKELY(!large))
-        return NULL;
-    large_enter_again(large, bytes);
+    if (large)
+        large_enter_again(large, bytes);
     return large;
 }
 
@@ -215,57 +227,70 @@ static ALWAYS_INLINE void *large_begin(struct large *large) {
     return large->start;
 }
 
-static ALWAYS_INLINE void *large_hand_out(struct large *large) {
-    if (UNLIKELY(!large))
+static void *large_hand_out(struct large *large) {
+    if (!large)
         return NULL;
     pagemap_set(large->start, 1, large->home ? PAGEMAP_RUN : PAGEMAP_MAPPING, large);
     return large_begin(large);
 }
 
-/* For who is not the favourite: at hand, or recent, and more with it. NULL: the lock is held. */
-static NOINLINE void *large_take_at_hand(size_t bytes, size_t fit, size_t alignment, enum large_wish wish) {
-    bool suits = wish != LARGE_WIDE && alignment == UNIT_SIZE && bytes <= LARGE_RUN_MOST;
-    bool hand = suits && large_has_hand();
-    struct large *large = hand ? large_hand_take(bytes) : NULL;
-    if (large)
-        return large_begin(large);
-    favour_take_lock(&larges.lock);
-    if (suits)
-        large_hand_consider();
-    large = hand ? large_take_recent(bytes, fit, alignment, wish) : NULL;
-    if (!large)
-        return NULL;
-    struct large *more = large_hand_more(bytes);
-    favour_release(&larges.lock);
-    large_hand_fill(more);
-    return large_hand_out(large);
+/* It was at hand: its tag is there. */
+static ALWAYS_INLINE void *large_hand_out_again(struct large *large) {
+    large->start -= LARGE_AT_HAND;
+    return large_begin(large);
 }
 
-static ALWAYS_INLINE void *large_new_block(size_t size, size_t alignment, enum large_wish wish,
-                                           bool *zeroed) {
+/* One of those freed last. Under the lock; NULL: it is held still. `shared`: more comes to hand with it. */
+static void *large_new_recent(size_t bytes, size_t fit, size_t alignment, enum large_wish wish, bool shared) {
+    struct large *large = large_take_recent(bytes, fit, alignment, wish);
+    if (!large)
+        return NULL;
+    struct large *more = shared && large_has_hand() ? large_hand_more(bytes) : NULL;
+    favour_release(&larges.lock);
+    large_hand_fill(more);
+    return large_hand_out_again(large);
+}
+
+static void *large_new_block(size_t size, size_t alignment, enum large_wish wish, bool *zeroed) {
+    *zeroed = false;
     if (size > LARGE_MOST || alignment > PTRDIFF_MAX / 2)
         return NULL;
     alignment = alignment < UNIT_SIZE ? UNIT_SIZE : alignment;
     size_t bytes = align_up(size ? size : 1, UNIT_SIZE), fit = spare_round(bytes);
-    *zeroed = false;
-    if (UNLIKELY(!favour_take_mine(&larges.lock))) {
-        void *block = large_take_at_hand(bytes, fit, alignment, wish);
-        if (block)
-            return block;
-    }
-    struct large *large = large_take_recent(bytes, fit, alignment, wish);
-    if (LIKELY(large))
-        favour_release(&larges.lock);
-    else
-        large = large_take_fit(bytes, fit, alignment, wish);
-    if (UNLIKELY(!large))
+    bool suits = wish != LARGE_WIDE && alignment == UNIT_SIZE && bytes <= LARGE_RUN_MOST;
+    bool shared = !favour_take_mine(&larges.lock);
+    if (shared)
+        large_take_lock(suits);
+    void *block = large_new_recent(bytes, fit, alignment, wish, shared && suits);
+    if (block)
+        return block;
+    struct large *large = large_take_fit(bytes, fit, alignment, wish);
+    if (!large)
         large = large_new_from_below(size, bytes, fit, alignment, wish, zeroed);
     ASSERT(P1, !large || ((uintptr_t)large->start & (alignment - 1)) == 0);
     return large_hand_out(large);
 }
 
-FLATTEN void *large_new(size_t size, size_t alignment, bool *zeroed) {
-    return large_new_block(size, alignment, LARGE_PLAIN, zeroed);
+void *large_again(size_t size) {
+    unsigned units = (unsigned)((size + UNIT_SIZE - 1) >> UNIT_SHIFT);
+    struct large *large = NULL;
+    if (UNLIKELY(size > LARGE_RUN_MOST))
+        return NULL;
+    if (LIKELY(favour_take_mine(&larges.lock))) {
+        large = spare_recent_pop(&larges.recent, units);
+        if (LIKELY(large != NULL))
+            large_enter_again(large, large->extent);
+        favour_release_mine(&larges.lock);
+    } else if (large_has_hand()) {
+        large = large_hand_take(units * (size_t)UNIT_SIZE);
+    }
+    return LIKELY(large != NULL) ? large_hand_out_again(large) : NULL;
+}
+
+void *large_new(size_t size, size_t alignment, bool *zeroed) {
+    void *block = alignment <= UNIT_SIZE ? large_again(size) : NULL;
+    *zeroed = false;
+    return block ? block : large_new_block(size, alignment, LARGE_PLAIN, zeroed);
 }
 
 /* Room for each of many would spread them over three times the addresses, and over pages that are not warm. */
@@ -274,6 +299,12 @@ static bool large_has_few(void) {
     bool few = larges.live < LARGE_RUN_MOST;
     favour_release(&larges.lock);
     return few;
+}
+
+static void *large_new_roomy(size_t size) {
+    bool zeroed;
+    void *block = large_again(size);
+    return block ? block : large_new_block(size, UNIT_SIZE, LARGE_ROOM, &zeroed);
 }
 
 NOINLINE void *large_new_to_grow(size_t size, size_t from) {
@@ -285,5 +316,5 @@ NOINLINE void *large_new_to_grow(size_t size, size_t from) {
     size_t bytes = align_up(size, UNIT_SIZE);
     return from > SIZECLASS_LARGEST
                ? large_hand_out(large_new_from_below(size, bytes, bytes, UNIT_SIZE, LARGE_ROOM, &zeroed))
-               : large_new_block(size, UNIT_SIZE, LARGE_ROOM, &zeroed);
+               : large_new_roomy(size);
 }

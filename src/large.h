@@ -63,8 +63,9 @@ struct large_hand {
     size_t most;   /* bytes in memory that it may hold, as it was when it was considered last, or full */
 };
 
-/* What is at hand is said to start there, in bytes from its start: before it, where another unit is, so that no address of its own is
- * that. Then its tag may stay: it lies on a line of the cache with those of other threads' blocks, and is not written for each block. */
+/* What was freed last, in a hand or where all find it, is said to start there, in bytes from its start: before it, where another unit
+ * is, so that no address of its own is that. Then its tag may stay: it lies on a line of the cache with those of other threads' blocks,
+ * and is not written for each block. */
 enum { LARGE_AT_HAND = -1 };
 
 /* Whether it is the start of one at hand, which is nobody's. */
@@ -94,6 +95,10 @@ void large_hands_in_child(unsigned hands);
 /* Empties anybody's, if nothing was taken or put since the last look (or, `now`, in any case). Returns whether it holds
  * something still. One visitor at a time. */
 bool large_hand_visit(struct large_hand *hand, bool now);
+
+/* The hit: a block of at least `size` bytes, more than zero, that was freed last: of just as many units for the room's favourite, of
+ * nearly as many for who has a hand. NULL: there is none, and large_new is to look further. */
+void *large_again(size_t size);
 
 /* A block of at least `size` bytes at a multiple of `alignment`; *zeroed says whether it reads as zero.
  * NULL: no memory. */

@@ -67,23 +67,19 @@ bool large_suits_hand(const struct large *large) {
     return large_fits_hand(large, LARGE_HAND_MOST) && large->bytes == large->extent;
 }
 
-/* Its tag stays what it is. */
-static bool large_hand_add(struct large_hand *hand, struct large *large) {
-    size_t most = limit_keep(hand->most, hand->recent->resident);
-    if (!large_hand_is_used(hand) || !spare_recent_put(hand->recent, large, most, HAND_EXTENT))
-        return false;
-    large->start += LARGE_AT_HAND;
-    return true;
+/* `most`: bytes in memory. */
+static ALWAYS_INLINE bool large_hand_add(struct large_hand *hand, struct large *large, size_t most) {
+    return large_hand_is_used(hand) && spare_recent_put(hand->recent, large, most, HAND_EXTENT);
+}
+
+static bool large_hand_add_within(struct large_hand *hand, struct large *large) {
+    return large_hand_add(hand, large, limit_keep(hand->most, hand->recent->resident));
 }
 
 /* Takes one out, of the first size from `from` units on that there is, else of the smallest; NULL: there is none. */
 static struct large *large_hand_give(struct large_hand *hand, unsigned from) {
     struct large *large = spare_recent_take(hand->recent, from * (size_t)UNIT_SIZE, LARGE_MOST);
-    if (!large && !(large = spare_recent_take(hand->recent, 0, LARGE_MOST)))
-        return NULL;
-    pagemap_set(large->start - LARGE_AT_HAND, 1, PAGEMAP_NONE, NULL); /* first: it is nobody's */
-    large->start -= LARGE_AT_HAND;
-    return large;
+    return large ? large : spare_recent_take(hand->recent, 0, LARGE_MOST);
 }
 
 /* A hand that is too full gives a part away, linked by next: one of each size, in turn. So it keeps most of what its thread frees
@@ -109,40 +105,68 @@ static struct large *large_hand_end(struct large_hand *hand) {
     return out;
 }
 
-static void large_hand_count_use(struct large_hand *hand, bool used) {
-    __atomic_store_n(&hand->uses, hand->uses + used, __ATOMIC_RELAXED); /* read by large_hand_visit */
+static void large_hand_count_use(struct large_hand *hand) {
+    __atomic_store_n(&hand->uses, hand->uses + 1, __ATOMIC_RELAXED); /* read by large_hand_visit */
 }
 
 /* ---- its thread ---- */
 
-bool large_hand_put(struct large *large) {
-    struct large_hand *hand = large_hand_mine();
-    if (!large_fits_hand(large, hand->most) || large->due == 0 || large->bytes != large->extent)
-        return false;
+/* Its hold of `visit` ends. */
+static ALWAYS_INLINE void large_hand_count_put(struct large_hand *hand, struct large *large) {
+    large->due--;
+    large_hand_count_use(hand);
+    visit_leave(&hand->visit);
+}
+
+/* When it is full, or somebody visits it, or near a limit. */
+static NOINLINE bool large_hand_put_after(struct large_hand *hand, struct large *large) {
     struct large *out = NULL;
     visit_enter(&hand->visit);
-    bool put = large_hand_add(hand, large);
+    bool put = large_hand_add_within(hand, large);
     if (!put) {
         large_hand_bound(hand);
         out = large_hand_renew(hand);
-        put = large_hand_add(hand, large);
+        put = large_hand_add_within(hand, large);
     }
-    large->due -= put;
-    large_hand_count_use(hand, put);
-    visit_leave(&hand->visit);
+    if (put)
+        large_hand_count_put(hand, large);
+    else
+        visit_leave(&hand->visit);
     large_put_all(out);
     return put;
 }
 
-struct large *large_hand_take(size_t bytes) {
+NOINLINE bool large_hand_put(struct large *large) {
     struct large_hand *hand = large_hand_mine();
-    visit_enter(&hand->visit);
-    struct large *large = spare_recent_take(hand->recent, bytes, large_nearly(bytes));
-    hand->low = hand->recent->count <= LOW && hand->recent->resident <= hand->most / 2 &&
-                hand->recent->bytes <= HAND_EXTENT / 2;
-    large_hand_count_use(hand, large != NULL);
-    if (large)
-        large->start -= LARGE_AT_HAND;
+    if (!large_fits_hand(large, hand->most) || large->due == 0 || large->bytes != large->extent)
+        return false;
+    if (UNLIKELY(limit_is_watching() || !visit_try(&hand->visit)))
+        return large_hand_put_after(hand, large);
+    if (LIKELY(large_hand_add(hand, large, hand->most))) {
+        large_hand_count_put(hand, large);
+        return true;
+    }
+    visit_leave(&hand->visit);
+    return large_hand_put_after(hand, large);
+}
+
+/* One of just as many units is likely, and quickly found. */
+static struct large *large_hand_find(struct spare_recent *recent, size_t bytes) {
+    struct large *large = spare_recent_pop(recent, spare_bin(bytes));
+    return LIKELY(large != NULL) ? large : spare_recent_take(recent, bytes, large_nearly(bytes));
+}
+
+NOINLINE struct large *large_hand_take(size_t bytes) {
+    struct large_hand *hand = large_hand_mine();
+    if (UNLIKELY(!visit_try(&hand->visit)))
+        return NULL;
+    const struct spare_recent *recent = hand->recent;
+    struct large *large = large_hand_find(hand->recent, bytes);
+    if (LIKELY(large != NULL))
+        large_hand_count_use(hand);
+    else
+        hand->low =
+            recent->count <= LOW && recent->resident <= hand->most / 2 && recent->bytes <= HAND_EXTENT / 2;
     visit_leave(&hand->visit);
     return large;
 }
@@ -170,9 +194,7 @@ void large_hand_fill(struct large *more) {
     struct large *out = NULL;
     visit_enter(&hand->visit);
     for (struct large *large; (large = large_pop(&more)) != NULL;)
-        if (large_hand_add(hand, large))
-            pagemap_set(large->start - LARGE_AT_HAND, 1, PAGEMAP_RUN, large);
-        else
+        if (!large_hand_add_within(hand, large))
             large_push(&out, large);
     visit_leave(&hand->visit);
     large_put_all(out);

@@ -183,6 +183,7 @@ struct large *large_give_up_slack(void) {
 void large_gather(struct large **out) {
     for (struct large *large; (large = spare_recent_take(&larges.recent, 0, LARGE_MOST)) != NULL;) {
         larges.held -= large_weight(large);
+        large_end_rest(large);
         large_wait(large);
         if (larges.waiting > LARGE_WAITING_MOST)
             large_push(out, large_give_up_oldest());

@@ -96,9 +96,11 @@ static inline void large_count_bytes(const struct large *large) {
 
 /* One of those freed last is live again, with so many bytes. */
 static inline void large_enter_again(struct large *large, size_t bytes) {
-    larges.held -= large_weight(large);
-    large->bytes = bytes;
-    larges.held += large_weight(large);
+    if (large->bytes != bytes) {
+        larges.held -= large_weight(large);
+        large->bytes = bytes;
+        larges.held += large_weight(large);
+    }
     large_count_bytes(large);
 }
 
@@ -129,6 +131,12 @@ void large_keep_slack(struct large *large);
 
 /* It is not live any more, or will be entered anew. */
 void large_leave(struct large *large);
+
+/* It is at hand no longer, and nobody's: its tag goes. */
+static inline void large_end_rest(struct large *large) {
+    pagemap_set(large->start - LARGE_AT_HAND, 1, PAGEMAP_NONE, NULL); /* first: nobody is to find it live */
+    large->start -= LARGE_AT_HAND;
+}
 
 /* It waits, whole. */
 void large_wait(struct large *large);

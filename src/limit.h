@@ -75,9 +75,14 @@ static inline void limit_give(size_t bytes) {
         atomic_fetch_sub_explicit(&limit.held, bytes, memory_order_relaxed);
 }
 
+/* There is a soft limit or there was pressure lately: else limit_near is false, and limit_keep allows all that is configured. */
+static inline bool limit_is_watching(void) {
+    return atomic_load_explicit(&limit.watching, memory_order_relaxed);
+}
+
 /* True near the soft limit or under pressure: what is free is to go home now. May read the cgroup's files. */
 static inline bool limit_near(void) {
-    return UNLIKELY(atomic_load_explicit(&limit.watching, memory_order_relaxed)) && limit_near_now();
+    return UNLIKELY(limit_is_watching()) && limit_near_now();
 }
 
 /* Near the soft limit, once LIMIT_STEP bytes more are held than when heaps were drained last, the dear way to find memory is
@@ -88,9 +93,7 @@ void limit_note_drained(void);
 
 /* Of `configured` bytes that may be kept warm, how many may be now that `warm` are. */
 static inline size_t limit_keep(size_t configured, size_t warm) {
-    return LIKELY(!atomic_load_explicit(&limit.watching, memory_order_relaxed))
-               ? configured
-               : limit_keep_now(configured, warm);
+    return LIKELY(!limit_is_watching()) ? configured : limit_keep_now(configured, warm);
 }
 
 /* Bytes; 0: no limit. A soft limit of LIMIT_CGROUP follows the cgroup. A budget of 0 calls has no end. */

@@ -106,11 +106,11 @@ size_t spare_rested_bytes(void);
 /* The blocks freed last, at hand: on stacks, one for each of the first bins. A block here is in no other list and no other
  * sum: to put one here and to take it again is a handful of stores. It comes to wait in order when large gathers it. */
 struct spare_recent {
-    struct large *stack[SPARE_RECENT_BINS]; /* by next */
-    uint64_t filled;                        /* a bit a stack */
-    size_t resident;                        /* bytes of them in memory, as last measured */
-    size_t bytes;                           /* address space of them; may be read without the lock */
+    _Alignas(CACHE_LINE) uint64_t filled; /* a bit a stack */
+    size_t resident;                      /* bytes of them in memory, as last measured */
+    size_t bytes;                         /* address space of them; may be read without the lock */
     unsigned count;
+    struct large *stack[SPARE_RECENT_BINS]; /* by next */
 };
 
 static inline void spare_recent_count(struct spare_recent *recent, size_t resident, size_t bytes,
@@ -135,24 +135,36 @@ static inline bool spare_recent_put(struct spare_recent *recent, struct large *l
     return true;
 }
 
-/* The newest one of the smallest size from `bytes` (a result of spare_round) to `most` bytes, NULL if there is none. */
-static inline struct large *spare_recent_find(const struct spare_recent *recent, size_t bytes, size_t most) {
+/* The first stack that has blocks of `bytes` (a result of spare_round) to `most` bytes; SPARE_RECENT_BINS if there is none. */
+static inline unsigned spare_recent_bin(const struct spare_recent *recent, size_t bytes, size_t most) {
     unsigned first = spare_bin(bytes), last = spare_bin(most);
     uint64_t filled = first < SPARE_RECENT_BINS ? recent->filled >> first : 0;
     unsigned bin = filled ? first + bits_lowest(filled) : SPARE_RECENT_BINS;
-    return bin >= SPARE_RECENT_BINS || bin > last ? NULL : recent->stack[bin];
+    return bin > last ? SPARE_RECENT_BINS : bin;
 }
 
-/* Takes it. */
-static inline struct large *spare_recent_take(struct spare_recent *recent, size_t bytes, size_t most) {
-    struct large *large = spare_recent_find(recent, bytes, most);
+/* The newest one of the smallest size from `bytes` to `most` bytes, as above; NULL if there is none. */
+static inline struct large *spare_recent_find(const struct spare_recent *recent, size_t bytes, size_t most) {
+    unsigned bin = spare_recent_bin(recent, bytes, most);
+    return bin < SPARE_RECENT_BINS ? recent->stack[bin] : NULL;
+}
+
+/* Takes the newest one of a stack; NULL: there is none. */
+static inline struct large *spare_recent_pop(struct spare_recent *recent, unsigned bin) {
+    struct large *large = recent->stack[bin];
     if (!large)
         return NULL;
-    unsigned bin = spare_bin(large->extent);
     recent->stack[bin] = large->next;
     recent->filled &= ~((uint64_t)(large->next == NULL) << bin);
     spare_recent_count(recent, -large->resident, -large->extent, -1u);
-    ASSERT(P1, large->extent >= bytes);
+    return large;
+}
+
+/* Takes what spare_recent_find finds. */
+static inline struct large *spare_recent_take(struct spare_recent *recent, size_t bytes, size_t most) {
+    unsigned bin = spare_recent_bin(recent, bytes, most);
+    struct large *large = bin < SPARE_RECENT_BINS ? spare_recent_pop(recent, bin) : NULL;
+    ASSERT(P1, !large || large->extent >= bytes);
     return large;
 }
 

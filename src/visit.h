@@ -33,7 +33,8 @@ struct visit {
 /* The slow half of visit_enter: waits until the visitor has gone. */
 void visit_wait(struct visit *visit);
 
-static inline void visit_enter(struct visit *visit) {
+/* The owner's half of the handshake, before it looks at wanted. */
+static inline void visit_knock(struct visit *visit) {
     ASSERT(P1, atomic_load_explicit(&visit->busy, memory_order_relaxed) == 0);
     /* In the check variant an exchange, which is a barrier of its own: ThreadSanitizer knows no membarrier. */
     if (has(asserts))
@@ -42,6 +43,10 @@ static inline void visit_enter(struct visit *visit) {
         atomic_store_explicit(&visit->busy, 1, memory_order_relaxed);
     atomic_signal_fence(
         memory_order_seq_cst); /* the compiler keeps the order; the visitor's barrier the rest */
+}
+
+static inline void visit_enter(struct visit *visit) {
+    visit_knock(visit);
     /* Acquire: what the last visitor did; pairs with visit_end. */
     if (UNLIKELY(atomic_load_explicit(&visit->wanted, memory_order_acquire)))
         visit_wait(visit);
@@ -50,6 +55,15 @@ static inline void visit_enter(struct visit *visit) {
 static inline void visit_leave(struct visit *visit) {
     ASSERT(P1, atomic_load_explicit(&visit->busy, memory_order_relaxed) == 1);
     atomic_store_explicit(&visit->busy, 0, memory_order_release); /* pairs with visit_begin */
+}
+
+/* As visit_enter, but it never waits. False: a visitor is inside, or waits to be; the owner is not. */
+static inline bool visit_try(struct visit *visit) {
+    visit_knock(visit);
+    if (LIKELY(atomic_load_explicit(&visit->wanted, memory_order_acquire) == 0)) /* pairs with visit_end */
+        return true;
+    visit_leave(visit);
+    return false;
 }
 
 /* The owner is inside: a hint, but for who knows that it has gone. */

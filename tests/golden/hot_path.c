@@ -17,7 +17,7 @@
 #include <string.h>
 #include <ucontext.h>
 
-enum { REPEATS = 8, WARM_BLOCKS = 8 };
+enum { REPEATS = 8, WARM_BLOCKS = 8, WARM_TURNS = 400, LARGE = 40000 };
 
 enum kind { ALLOCATES, ALLOCATES_COUNT, RESIZES, RELEASES, RELEASES_SIZED };
 
@@ -41,6 +41,8 @@ static const struct entry entries[] = {
     {"calloc_1000", "calloc", ALLOCATES_COUNT, 1000},
     {"realloc_same_class_64", "realloc", RESIZES, 64},
     {"realloc_same_class_1000", "realloc", RESIZES, 1000},
+    {"large_malloc_40000", "malloc", ALLOCATES, LARGE},
+    {"large_free_40000", "free", RELEASES, LARGE},
     {"operator_new_64", "_Znwm", ALLOCATES, 64},
     {"operator_delete_64", "_ZdlPv", RELEASES, 64},
     {"operator_delete_sized_64", "_ZdlPvm", RELEASES_SIZED, 64},
@@ -104,13 +106,18 @@ static void *call(const struct entry *entry, uintptr_t function, void *block) {
     return NULL;
 }
 
-// Leaves the size class with some free blocks at hand and room for some more.
+// Leaves the size class with some free blocks at hand and room for some more. A large block was freed so often then that the next
+// frees are not among those that measure it, and the thread is the favourite at the lock of large blocks.
 static void class_warm(size_t size) {
     void *blocks[WARM_BLOCKS];
     for (int i = 0; i < WARM_BLOCKS; i++)
         blocks[i] = malloc(size);
     for (int i = 0; i < WARM_BLOCKS; i++)
         free(blocks[i]);
+    for (int i = 0; size >= LARGE && i < WARM_TURNS; i++) {
+        void *volatile block = malloc(size);
+        free(block);
+    }
 }
 
 static unsigned long counted_call(const struct entry *entry, uintptr_t function) {

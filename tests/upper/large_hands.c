@@ -349,10 +349,13 @@ static void large_P4_who_goes_leaves_nothing_at_hand(void **state) {
     assert_true(large->start < (unsigned char *)block); /* no address of the block is taken for its start */
     assert_ptr_not_equal(pagemap_record(large->start), large);
     large_hand_empty(&hands[0]);
-    assert_int_equal(pagemap_tag(block), PAGEMAP_NONE);
     large_hand_empty(&hands[1]);
     assert_int_equal(larges.live, 0);
     check_hands();
+    assert_true(large_was_freed(large, block)); /* where all find it, it is at hand still */
+    large_gather_now();
+    assert_int_equal(pagemap_tag(block), PAGEMAP_NONE);
+    assert_null(pagemap_record(block));
     large_purge(0, ALWAYS);
     assert_int_equal(larges.held, 0);
     assert_int_equal(large_waiting_bytes(), 0);
