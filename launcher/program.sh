@@ -1,7 +1,8 @@
 # Sourced by `hakmem run`: whether a command can be started at all, and words for it when it cannot. The shell itself would
 # say no more than "not found", also of a script whose interpreter is missing.
 #
-# check_program NAME   returns when it can; else says why, and ends with 127 (something is missing) or 126 (not executable)
+# check_program NAME   returns when it can; else says why, and ends with 127 (something is missing) or 126 (not executable). Where it
+#                      can, but nothing can be preloaded, that is said
 # become NAME WORD...  the program in place of the shell; what the kernel refuses yet is no program of this machine
 
 first_bytes=4096
@@ -69,15 +70,48 @@ check_script() {
     esac
 }
 
-# check_loader STRINGS: the first path among the strings of a binary is its loader's, unless it is static.
+# first_strings FILE: what its first bytes have between zeros.
+first_strings() {
+    head -c $first_bytes "$1" 2>/dev/null | tr '\0' '\n'
+}
+
+# A program that no library can be preloaded into runs as it would alone: that is to be known. go_without REASON
+go_without() {
+    say "'$started' runs without hakmem: $1"
+}
+
+# numbers FILE TYPE AT BYTES: as od has them.
+numbers() {
+    od -A n -v -t "$2" -w"${5:-$4}" -j "$3" -N "$4" "$1" 2>/dev/null
+}
+
+# True of a file for 64 bits of whose program headers none names a loader (PT_INTERP, 3; elf(5)).
+is_static() {
+    # shellcheck disable=SC2046 # the numbers: class; where the headers are; how long one is, and how many they are
+    set -- "$1" $(numbers "$1" u1 4 1) $(numbers "$1" u8 32 8) $(numbers "$1" u2 54 4)
+    [ $# -eq 5 ] && [ "$2" -eq 2 ] && [ "$4" -eq 56 ] && [ "$5" -gt 0 ] &&
+        ! numbers "$1" u4 "$3" $(($4 * $5)) "$4" | grep -q '^ *3 '
+}
+
+# check_loader FILE STRINGS: the first path among the first strings of a binary is its loader's, unless it is static.
 check_loader() {
     while read -r line; do
         case $line in
-            /*ld*.so*) check_starter "$line" 'it needs the loader' 'install the C library that it was linked with' && return ;;
+            */ld-musl-*.so*) cannot_run 126 'it is linked with musl, where a library for glibc cannot be preloaded; take a build of it for glibc' ;;
+            /*ld*.so*) check_starter "$line" 'it needs the loader' 'install the C library that it was linked with' ;;
+            *) continue ;;
         esac
+        case $line in
+            */ld-linux.so.2 | */ld-linux-armhf.so.3) go_without 'it is a program of 32 bits; take a build of it for 64' ;;
+        esac
+        return
     done <<END_OF_STRINGS
-$1
+$2
 END_OF_STRINGS
+    case ${1##*/} in
+        ld*.so*) return 0 ;; # the loader, started with a program's name, preloads as ever
+    esac
+    ! is_static "$1" || go_without 'it is linked statically; take one that is linked dynamically, or link hakmem into it'
 }
 
 check_program() {
@@ -90,14 +124,20 @@ check_program() {
     fi
     started=$program
     is_executable "$program" || cannot_run 126 'it is no file that may be executed; try chmod +x, or name the program that reads it'
-    strings=$(head -c $first_bytes "$program" 2>/dev/null | tr '\0' '\n')
+    strings=$(first_strings "$program")
     case $strings in
         '#!'*)
             line=${strings%%
 *}
             check_script "${line#??}"
+            started=$program
+            strings=$(first_strings "$program")
             ;;
-        "$(printf '\177ELF')"*) check_loader "$strings" ;;
+    esac
+    [ ! -u "$program" ] || [ -O "$program" ] ||
+        go_without 'it runs with the rights of its owner, for whom nothing is preloaded; run hakmem as that user'
+    case $strings in
+        "$(printf '\177ELF')"*) check_loader "$program" "$strings" ;;
     esac
 }
 

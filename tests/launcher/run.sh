@@ -129,6 +129,7 @@ starts_with 127 "its first line names the interpreter 'no-such-python', which is
 starts_with 126 "its first line names the interpreter '/etc/passwd', which is no file that may be executed" '#!/etc/passwd\n'
 starts_with 127 'its first line ends with a carriage return' '#!/bin/sh\r\n'
 starts_with 127 "it needs the loader '/lib/ld-nowhere.so.1', which is not there" '\177ELF\0\0/lib/ld-nowhere.so.1\0'
+starts_with 126 'it is linked with musl, where a library for glibc cannot be preloaded' '\177ELF\0\0/lib/ld-musl-x86_64.so.1\0'
 for line in '#!/bin/sh' '#!/usr/bin/env sh' '#! /usr/bin/env -S sh -e' '' '#!'; do
     printf '%s\necho started\n' "$line" >"$work/started"
     chmod +x "$work/started"
@@ -139,6 +140,36 @@ printf '\177ELF\0\0' >"$work/started"
 try "$tree/hakmem" run -- "$work/started"
 expect_status 126 'a file that the kernel does not know'
 expect_words err "^hakmem: cannot run '$work/started': the system does not know how to start it" 'a file that the kernel does not know'
+
+# Programs that run, but not on hakmem: it is said on standard error, and of no other.
+cat >"$work/hello.c" <<'EOF'
+#include <stdio.h>
+int main(void) { return puts("hello") < 0; }
+EOF
+for how in -static -static-pie; do
+    cc "$how" -o "$work/hello" "$work/hello.c"
+    printf '#!%s\n' "$work/hello" >"$work/started"
+    for program in hello started; do
+        try "$tree/hakmem" run -- "$work/$program"
+        expect_output hello "$program, $how"
+        expect_words err "^hakmem: '$work/hello' runs without hakmem: it is linked statically" "$program, $how"
+    done
+done
+cc -o "$work/hello" "$work/hello.c"
+try "$tree/hakmem" run -- "$work/hello"
+expect_output hello 'a program that is linked dynamically'
+expect_no_words err . 'a program that is linked dynamically'
+printf '#!/bin/sh\n' >"$work/ld-linux.so.2"
+chmod +x "$work/ld-linux.so.2"
+printf '\177ELF\0\0%s\0' "$work/ld-linux.so.2" >"$work/started"
+try "$tree/hakmem" run -- "$work/started"
+expect_words err "^hakmem: '$work/started' runs without hakmem: it is a program of 32 bits" 'a program of 32 bits'
+cp "$work/hello" "$work/setuid"
+if [ "$(id -u)" -eq 0 ] && chown 65534 "$work/setuid" && chmod u+s "$work/setuid"; then
+    try "$tree/hakmem" run -- "$work/setuid"
+    expect_output hello 'a program of another user'
+    expect_words err "^hakmem: '$work/setuid' runs without hakmem: it runs with the rights of its owner" 'a program of another user'
+fi
 
 # What only a shell knows is no command.
 for word in cd usage; do
