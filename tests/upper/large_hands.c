@@ -376,6 +376,62 @@ static void large_P4_near_the_soft_limit_nothing_is_at_hand(void **state) {
     assert_false(hands[0].may); /* nor is one given */
 }
 
+/* The calling thread's seat is the favourite: it goes in and out without the lock. */
+static void be_the_favourite(void) {
+    be(0);
+    for (unsigned turn = 0; turn < 2 * FAVOUR_FROM; turn++)
+        delete_block(new_block(RUN));
+    assert_ptr_equal(atomic_load(&larges.lock.favourite), &hands[0].seat);
+    assert_int_equal(larges.hands, 0);
+}
+
+/* The hit looks where just as many units are; what is longer than they can tell it leaves alone. */
+static void large_P1_the_favourite_is_given_as_much_as_it_wants(void **state) {
+    (void)state;
+    be_the_favourite();
+    void *run = measured_block(9 * UNIT_SIZE, 8 * KIB), *long_one = measured_block(48 * UNIT_SIZE, 8 * KIB);
+    delete_block(run);
+    delete_block(long_one);
+    assert_int_equal(larges.live, 0);
+    const size_t others[] = {0,
+                             1,
+                             8 * UNIT_SIZE,
+                             9 * UNIT_SIZE + 1,
+                             spare_bin(48 * UNIT_SIZE) * (size_t)UNIT_SIZE,
+                             48 * UNIT_SIZE,
+                             SPARE_RECENT_BINS * (size_t)UNIT_SIZE,
+                             1 * GIB,
+                             SIZE_MAX - UNIT_SIZE,
+                             SIZE_MAX};
+    for (unsigned i = 0; i < sizeof others / sizeof *others; i++)
+        assert_null(large_again(others[i]));
+    assert_ptr_equal(large_again(8 * UNIT_SIZE + 1), run);
+    assert_int_equal(larges.live, 9 * UNIT_SIZE);
+    assert_null(large_again(9 * UNIT_SIZE));
+    delete_block(run);
+    void *eight = new_block(8 * UNIT_SIZE); /* one more unit serves, and is left out ... */
+    assert_ptr_equal(eight, run);
+    assert_int_equal(larges.live, 8 * UNIT_SIZE);
+    delete_block(eight);
+    assert_ptr_equal(large_again(9 * UNIT_SIZE), run); /* ... until it is wanted */
+    assert_int_equal(larges.live, 9 * UNIT_SIZE);
+    assert_int_equal(((struct large *)pagemap_record(run))->bytes, 9 * UNIT_SIZE);
+    delete_block(run);
+    assert_ptr_equal(atomic_load(&larges.lock.favourite), &hands[0].seat);
+}
+
+static void large_P2_near_the_soft_limit_the_favourite_keeps_nothing(void **state) {
+    (void)state;
+    be_the_favourite();
+    void *block = measured_block(RUN, 8 * KIB);
+    large_purge(0, ALWAYS);
+    limit_configure(SIZE_MAX - 1, 1, 0);
+    assert_true(limit_near());
+    delete_block(block);
+    assert_int_equal(waiting_blocks(), 0);
+    assert_int_equal(pagemap_tag(block), PAGEMAP_NONE);
+}
+
 /* A run that served for a shorter one has a length that its next user may not rely on. */
 static void large_P1_a_block_from_a_hand_is_as_long_as_was_wanted(void **state) {
     (void)state;
@@ -584,6 +640,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(large_P4_what_rests_at_hand_is_taken_away, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_who_goes_leaves_nothing_at_hand, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_near_the_soft_limit_nothing_is_at_hand, setup, teardown),
+        cmocka_unit_test_setup_teardown(large_P1_the_favourite_is_given_as_much_as_it_wants, setup, teardown),
+        cmocka_unit_test_setup_teardown(large_P2_near_the_soft_limit_the_favourite_keeps_nothing, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(large_P1_a_block_from_a_hand_is_as_long_as_was_wanted, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(large_P4_the_thread_itself_is_no_visitor, setup, teardown),
