@@ -376,6 +376,26 @@ static void large_P4_near_the_soft_limit_nothing_is_at_hand(void **state) {
     assert_false(hands[0].may); /* nor is one given */
 }
 
+/* Of just as many units, else of nearly as many: also while others wait where all find them. */
+static void large_P1_a_hand_gives_what_fits_best(void **state) {
+    (void)state;
+    take_turns(2);
+    void *eight = measured_block(8 * UNIT_SIZE, 8 * KIB), *nine = measured_block(9 * UNIT_SIZE, 8 * KIB);
+    large_hand_visit(&hands[0], true);
+    hold_hand(0);
+    delete_block(eight);
+    delete_block(nine);
+    assert_int_equal(recent_of(&hands[0])->count, 2);
+    assert_ptr_equal(large_again(8 * UNIT_SIZE), eight);
+    assert_ptr_equal(large_again(8 * UNIT_SIZE), nine);
+    assert_null(large_again(8 * UNIT_SIZE));
+    delete_block(nine);
+    assert_null(large_again(7 * UNIT_SIZE)); /* too long */
+    assert_null(large_again(9 * UNIT_SIZE + 1));
+    delete_block(eight);
+    check_hands();
+}
+
 /* The calling thread's seat is the favourite: it goes in and out without the lock. */
 static void be_the_favourite(void) {
     be(0);
@@ -640,6 +660,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(large_P4_what_rests_at_hand_is_taken_away, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_who_goes_leaves_nothing_at_hand, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_near_the_soft_limit_nothing_is_at_hand, setup, teardown),
+        cmocka_unit_test_setup_teardown(large_P1_a_hand_gives_what_fits_best, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P1_the_favourite_is_given_as_much_as_it_wants, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P2_near_the_soft_limit_the_favourite_keeps_nothing, setup,
                                         teardown),

@@ -25,6 +25,10 @@ static void *own(void *nothing) {
         visit_enter(&visit);
         work();
         visit_leave(&visit);
+        if (visit_try(&visit)) {
+            work();
+            visit_leave(&visit);
+        }
     }
     return nothing;
 }
@@ -57,6 +61,21 @@ static void visit_P1_owner_and_visitor_are_never_both_inside(void **state) {
     pthread_join(owner, NULL);
     assert_true(visits > 0);
     assert_int_equal(shared.one, shared.other);
+}
+
+/* Who may not wait stays outside, and the visitor is not kept by it. */
+static void visit_P1_an_owner_may_turn_away(void **state) {
+    (void)state;
+    if (!visits_are_possible())
+        skip();
+    assert_true(visit_begin(&visit));
+    assert_false(visit_try(&visit));
+    assert_false(visit_is_busy(&visit));
+    visit_end(&visit);
+    assert_true(visit_try(&visit));
+    assert_true(visit_is_busy(&visit));
+    visit_leave(&visit);
+    assert_false(visit_is_busy(&visit));
 }
 
 static void *come_in(void *nothing) {
@@ -95,6 +114,7 @@ static void visit_P3_a_visitor_gives_up(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(visit_P1_owner_and_visitor_are_never_both_inside),
+        cmocka_unit_test(visit_P1_an_owner_may_turn_away),
         cmocka_unit_test(visit_P2_an_owner_waits_for_one_visit),
         cmocka_unit_test(visit_P3_a_visitor_gives_up),
     };
