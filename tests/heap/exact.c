@@ -6,7 +6,7 @@
 
 #include <limits.h>
 
-enum { LARGE = 1 << 20, LARGER = 3 << 20, MOVES = 64 << 20 };
+enum { TURNS = 200, SHORT = 100000, LARGE = 1 << 20, LARGER = 3 << 20, MOVES = 64 << 20 };
 
 static const struct layout *layout;
 
@@ -114,6 +114,16 @@ static void blocks_that_could_not_grow(void) {
     }
 }
 
+/* Also those that were freed just before, for which no other room is asked. */
+static void large_blocks_again_and_again(void) {
+    for (unsigned turn = 0; turn < TURNS; turn++) {
+        CHECK((block = malloc(SHORT)) != NULL);
+        check_live(1, SHORT);
+        free(block);
+        check_live(0, 0);
+    }
+}
+
 static void *nothing(void *unused) {
     return unused;
 }
@@ -126,5 +136,6 @@ int main(void) {
     large_blocks_grown_by_new_threads();
     large_blocks_grown_by_threads_that_go();
     blocks_that_could_not_grow();
+    large_blocks_again_and_again();
     return 0;
 }

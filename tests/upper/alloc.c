@@ -53,6 +53,24 @@ static void alloc_P2_success_and_free_keep_errno(void **state) {
     assert_int_equal(errno, KEPT_ERRNO);
 }
 
+/* Each call, also where the block was freed just before. */
+static void alloc_counts_calls_for_large_blocks(void **state) {
+    enum { TURNS = 100, KEPT = 3 };
+    (void)state;
+    void *kept[KEPT];
+    alloc_free(alloc_malloc(1));
+    uint64_t larges = heap_own->larges, frees = heap_own->large_frees;
+    for (unsigned turn = 0; turn < TURNS; turn++)
+        alloc_free(alloc_malloc(100000));
+    for (unsigned i = 0; i < KEPT; i++)
+        kept[i] = alloc_calloc(1, 100000);
+    assert_int_equal(heap_own->larges - larges, TURNS + KEPT);
+    assert_int_equal(heap_own->large_frees - frees, TURNS);
+    for (unsigned i = 0; i < KEPT; i++)
+        alloc_free(kept[i]);
+    assert_int_equal(heap_own->large_frees - frees, TURNS + KEPT);
+}
+
 static void check_refused(void *block) {
     assert_null(block);
     assert_int_equal(errno, ENOMEM);
@@ -386,6 +404,7 @@ static void alloc_blocks_freed_elsewhere_come_back(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(alloc_P2_success_and_free_keep_errno, kernel_reset),
+        cmocka_unit_test_setup(alloc_counts_calls_for_large_blocks, kernel_reset),
         cmocka_unit_test_setup(alloc_P3_sizes_that_no_system_has, kernel_reset),
         cmocka_unit_test_setup(alloc_P3_a_kernel_without_memory, kernel_reset),
         cmocka_unit_test_setup(alloc_P4_alignment, kernel_reset),
