@@ -34,7 +34,7 @@ static NOINLINE void large_measure(struct large *large) {
     large->due = large->every;
 }
 
-/* Under the lock, which it releases. */
+/* A block that rests does so at hand no longer. Under the lock, which it releases. */
 static NOINLINE void large_let_wait(struct large *large) {
     struct large *out = large;
     large_end_rest(large);
@@ -86,7 +86,7 @@ NOINLINE void large_put_all(struct large *out) {
     }
 }
 
-/* Under the lock, which it releases. */
+/* A block that rests. Under the lock, which it releases. */
 static NOINLINE void large_put(struct large *large) {
     if (large_put_recent(large))
         favour_release(&larges.lock);
@@ -104,19 +104,21 @@ static void large_take_lock(bool suits) {
 static NOINLINE void large_put_shared(struct large *large) {
     bool suits = large_suits_hand(large);
     large_take_lock(suits);
+    large_begin_rest(large);
     large_put(large);
 }
 
 void large_delete(struct large *large) {
-    large->start += LARGE_AT_HAND;
     if (UNLIKELY(!favour_take_mine(&larges.lock))) {
         if (!large_has_hand() || !large_hand_put(large))
             large_put_shared(large);
-    } else if (LIKELY(!limit_is_watching() && large_put_recent_within(large, larges.cache_limit))) {
-        favour_release_mine(&larges.lock);
-    } else {
-        large_put(large);
+        return;
     }
+    large_begin_rest(large);
+    if (LIKELY(!limit_is_watching() && large_put_recent_within(large, larges.cache_limit)))
+        favour_release_mine(&larges.lock);
+    else
+        large_put(large);
 }
 
 /* ---- a block comes ---- */
@@ -312,7 +314,7 @@ NOINLINE void *large_new_to_grow(size_t size, size_t from) {
     if (from > LARGE_COPY_MOST)
         return large_new_block(size, UNIT_SIZE, LARGE_WIDE, &zeroed);
     if (size > LARGE_RUN_MOST || !large_has_few())
-        return large_new_block(size, UNIT_SIZE, LARGE_PLAIN, &zeroed);
+        return large_new(size, UNIT_SIZE, &zeroed);
     size_t bytes = align_up(size, UNIT_SIZE);
     return from > SIZECLASS_LARGEST
                ? large_hand_out(large_new_from_below(size, bytes, bytes, UNIT_SIZE, LARGE_ROOM, &zeroed))

@@ -70,7 +70,8 @@ enum { LARGE_AT_HAND = -1 };
 
 /* Whether it is the start of one at hand, which is nobody's. */
 static inline bool large_was_freed(const struct large *large, const void *block) {
-    return large->start == (const unsigned char *)block + LARGE_AT_HAND;
+    return large->start == (const unsigned char *)block + LARGE_AT_HAND &&
+           ((uintptr_t)block & (UNIT_SIZE - 1)) == 0; /* not the second byte of one that is live */
 }
 
 /* The calling thread's hand; NULL: it has none. It is found by its seat, which heap tells favour when the thread moves in: one

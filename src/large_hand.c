@@ -113,6 +113,7 @@ static void large_hand_count_use(struct large_hand *hand) {
 
 /* Its hold of `visit` ends. */
 static ALWAYS_INLINE void large_hand_count_put(struct large_hand *hand, struct large *large) {
+    large_begin_rest(large);
     large->due--;
     large_hand_count_use(hand);
     visit_leave(&hand->visit);
@@ -158,8 +159,10 @@ static struct large *large_hand_find(struct spare_recent *recent, size_t bytes) 
 
 NOINLINE struct large *large_hand_take(size_t bytes) {
     struct large_hand *hand = large_hand_mine();
-    if (UNLIKELY(!visit_try(&hand->visit)))
+    if (UNLIKELY(!visit_try(&hand->visit))) {
+        hand->low = false;
         return NULL;
+    }
     const struct spare_recent *recent = hand->recent;
     struct large *large = large_hand_find(hand->recent, bytes);
     if (LIKELY(large != NULL))

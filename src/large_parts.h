@@ -132,6 +132,12 @@ void large_keep_slack(struct large *large);
 /* It is not live any more, or will be entered anew. */
 void large_leave(struct large *large);
 
+/* It rests, and may come to hand: from here on who frees it again is told. Under the lock, as of a live mapping any thread may take the
+ * slack; for a run that comes to hand inside the hand's `visit`. */
+static inline void large_begin_rest(struct large *large) {
+    large->start += LARGE_AT_HAND;
+}
+
 /* It is at hand no longer, and nobody's: its tag goes. */
 static inline void large_end_rest(struct large *large) {
     pagemap_set(large->start - LARGE_AT_HAND, 1, PAGEMAP_NONE, NULL); /* first: nobody is to find it live */
@@ -243,10 +249,11 @@ void large_hand_consider(void);
 /* A run, all of which can be used: its length stays what it is, for whoever takes it; and not more of a hand than its share. */
 bool large_suits_hand(const struct large *large);
 
-/* A block that has just left comes to hand; only while large_has_hand, as the next ones. False: it has to wait where all find it. */
+/* A live block comes to hand, and rests; only while large_has_hand, as the next ones. False: it is live still, and has to wait where all
+ * find it. */
 bool large_hand_put(struct large *large);
 
-/* One of nearly the size; NULL: there is none. */
+/* One of nearly the size, which rests still; NULL: there is none, or a visitor is inside. */
 struct large *large_hand_take(size_t bytes);
 
 /* Takes more of nearly the size out of what is recent, linked by next, when the hand is nearly empty: they count as live from here on.
@@ -254,7 +261,7 @@ struct large *large_hand_take(size_t bytes);
 struct large *large_hand_more(size_t bytes);
 void large_hand_fill(struct large *more);
 
-/* They are live no longer, and wait where all threads find them; linked by next. */
+/* They rest, are live no longer, and wait where all threads find them; linked by next. */
 void large_put_all(struct large *out);
 
 /* ---- a block ---- */

@@ -34,6 +34,7 @@ TABLE = {
     "free_inside_marked": INSIDE,
     "free_inside_at_hand": INSIDE,
     "free_inside_mapping": INSIDE,
+    "free_second_byte": INSIDE,
     "free_never_allocated_remote": INSIDE,
     # Only the first 64 KiB of a mapping are known by their address.
     "free_far_inside_mapping": GONE,

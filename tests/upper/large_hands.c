@@ -7,6 +7,8 @@
 #include "kernel.h"
 #include "unit/unit.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <string.h>
 
 enum { THREADS = 12, RUN = 100 * KIB };
@@ -452,6 +454,38 @@ static void large_P2_near_the_soft_limit_the_favourite_keeps_nothing(void **stat
     assert_int_equal(pagemap_tag(block), PAGEMAP_NONE);
 }
 
+static void *delete_from_without(void *block) {
+    be(1);
+    large_delete(pagemap_record(block));
+    return NULL;
+}
+
+/* Of a live mapping any thread may take the slack, while another one waits for the lock to free it. */
+static void large_P1_slack_goes_while_its_block_is_freed(void **state) {
+    (void)state;
+    pthread_t other;
+    be(0);
+    unsigned char *block = new_block(6 * MIB);
+    assert_ptr_equal(large_resize(pagemap_record(block), 4 * MIB), block);
+    const struct large *large = pagemap_record(block);
+    assert_true(large->roomy);
+    size_t mapped = large_mapped_bytes();
+    large_have_record();
+    favour_take(&larges.lock);
+    assert_int_equal(pthread_create(&other, NULL, delete_from_without, block), 0);
+    while (atomic_load(&larges.lock.lock.state) != 2) /* it may sleep there */
+        sched_yield();
+    struct large *rest = large_give_up_slack();
+    favour_release(&larges.lock);
+    assert_non_null(rest);
+    assert_ptr_equal(rest->start, block + 4 * MIB);
+    assert_int_equal(large_release(rest), 2 * MIB);
+    pthread_join(other, NULL);
+    assert_int_equal(large_mapped_bytes(), mapped - 2 * MIB);
+    assert_null(larges.stuck);
+    assert_true(pagemap_tag(block) == PAGEMAP_NONE || large_was_freed(large, block));
+}
+
 /* A run that served for a shorter one has a length that its next user may not rely on. */
 static void large_P1_a_block_from_a_hand_is_as_long_as_was_wanted(void **state) {
     (void)state;
@@ -661,6 +695,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(large_P4_who_goes_leaves_nothing_at_hand, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_near_the_soft_limit_nothing_is_at_hand, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P1_a_hand_gives_what_fits_best, setup, teardown),
+        cmocka_unit_test_setup_teardown(large_P1_slack_goes_while_its_block_is_freed, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P1_the_favourite_is_given_as_much_as_it_wants, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P2_near_the_soft_limit_the_favourite_keeps_nothing, setup,
                                         teardown),
