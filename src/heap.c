@@ -5,8 +5,6 @@
 #include <string.h>
 
 enum {
-    ARRAY_WORDS = 32,
-    DEEP_WORDS = 128,
     DEEP_LARGEST = 512, /* bytes of a block, so that a deep magazine holds at most 64 KiB */
     DEEP_FROM = 1024,   /* blocks of the class that are out */
     BURST = 2,          /* times in a row that a magazine was full, after which a burst of frees is assumed */
@@ -22,8 +20,8 @@ enum {
 };
 
 /* The one word of a magazine that does not exist: empty for a pop, full for a push. */
-static void *const heap_nothing[ARRAY_WORDS] ALIGNED(256) = {NULL};
-#define NOTHING ((unsigned char *)&heap_nothing[ARRAY_WORDS - 1])
+static void *const heap_nothing[HEAP_ARRAY_WORDS] ALIGNED(256) = {NULL};
+#define NOTHING ((unsigned char *)&heap_nothing[HEAP_ARRAY_WORDS - 1])
 #define NOTHING_8 NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING
 
 SECTION(".data.rel.ro.heap_none")
@@ -93,11 +91,7 @@ static bool heap_give_array(struct heap *heap, unsigned class, unsigned words, u
 }
 
 static COLD bool heap_make_magazines(struct heap *heap, unsigned class) {
-    return heap_give_array(heap, class, ARRAY_WORDS, sizeclass_table[class].magazine);
-}
-
-static bool heap_is_deep(const struct heap_class *mine) {
-    return mine->largest == DEEP_WORDS - 1;
+    return heap_give_array(heap, class, HEAP_ARRAY_WORDS, sizeclass_table[class].magazine);
 }
 
 static bool heap_may_deepen(const struct heap *heap, unsigned class, uint32_t out) {
@@ -115,9 +109,8 @@ static uint32_t heap_out(struct heap *heap, unsigned class) {
 
 /* The magazine is empty. What was its array will be a pack. docs/experiments/deep-magazines.md */
 static COLD void heap_deepen(struct heap *heap, unsigned class) {
-    _Static_assert(sizeof(struct pack) == ARRAY_WORDS * sizeof(void *), "an array that becomes a pack");
     struct pack *pack = (struct pack *)heap->class[class].array;
-    heap->shallow = !heap_give_array(heap, class, DEEP_WORDS, DEEP_WORDS - 1);
+    heap->shallow = !heap_give_array(heap, class, HEAP_DEEP_WORDS, HEAP_DEEP_WORDS - 1);
     if (heap->shallow)
         return;
     visit_enter(&heap->visit);
@@ -139,24 +132,10 @@ static unsigned heap_moves(struct heap_class *mine, unsigned class, bool fills) 
     return some;
 }
 
-/* Takes a pack that was put by. Returns how many blocks: none when a visitor was faster. */
-static unsigned heap_take_up(struct heap *heap, unsigned class, void **first) {
-    unsigned have = 0;
-    visit_enter(&heap->visit);
-    struct pack *pack = pack_take(&heap->packs, class);
-    if (pack) {
-        have = (unsigned)pack->count;
-        memcpy(first, pack->blocks, have * sizeof(void *));
-        pack_drop(&heap->packs, pack);
-    }
-    visit_leave(&heap->visit);
-    return have;
-}
-
 /* How many blocks to ask the slabs for. More than 31 only while one class is refilled again and again: deep magazines of many
  * classes at once do not fit into the first-level cache. */
 static unsigned heap_wanted(const struct heap_class *mine, bool again) {
-    unsigned most = again || !heap_is_deep(mine) ? mine->largest : ARRAY_WORDS - 1;
+    unsigned most = again || !heap_is_deep(mine) ? mine->largest : HEAP_ARRAY_WORDS - 1;
     unsigned want = mine->refill ? mine->refill : heaps.prewarm ? heaps.prewarm : 1;
     return want < most ? want : most;
 }
@@ -176,20 +155,20 @@ void *heap_refill(struct heap *heap, unsigned class) {
     ASSERT(P1, mine->array[mine->sentinel] == NULL &&
                    heap->top[class] == (unsigned char *)&mine->array[mine->sentinel]);
     bool again = heap->refilled == class;
-    if (again && mine->refill == ARRAY_WORDS - 1 && heap_may_deepen(heap, class, heap_out(heap, class)))
+    if (again && mine->refill == HEAP_ARRAY_WORDS - 1 && heap_may_deepen(heap, class, heap_out(heap, class)))
         heap_deepen(heap, class);
     heap_rewind(heap, class, heap_sentinel(mine));
-    void **first = (void **)heap->top[class] + 1;
     unsigned have = 0;
     heap->refilled = (uint8_t) class;
     mine->fulls = heap->fulls = 0;
+    if (mine->spare_count == 0 && pack_waits(&heap->packs, class))
+        have = heap_take_up(heap, class);
+    void **first = (void **)heap->top[class] + 1;
     if (mine->spare_count) {
         unsigned some = heap_moves(mine, class, true);
         have = mine->spare_count < some ? mine->spare_count : some;
         mine->spare_count = (uint8_t)(mine->spare_count - have);
         memcpy(first, &mine->spare->blocks[mine->spare_count], have * sizeof(void *));
-    } else if (pack_waits(&heap->packs, class)) {
-        have = heap_take_up(heap, class, first);
     }
     if (have == 0) { /* nothing was put by, or a visitor was faster */
         unsigned want = heap_wanted(mine, again);
@@ -423,49 +402,12 @@ static void heap_sweep(struct heap *heap) {
     visit_leave(&heap->visit);
 }
 
-/* The oldest `count` blocks of a full magazine leave it. */
-static void heap_move_oldest(struct heap *heap, unsigned class, void **to, unsigned count) {
+void heap_move_up(struct heap *heap, unsigned class, unsigned count) {
     struct heap_class *mine = &heap->class[class];
     unsigned staying = mine->largest - count;
     void **first = &mine->array[mine->sentinel + 1];
-    memcpy(to, first, count * sizeof(void *));
     memmove(first, first + count, staying * sizeof(void *));
     heap->top[class] = (unsigned char *)(first + staying - 1);
-}
-
-static void heap_put_pack(struct heap *heap, unsigned class, struct pack *pack) {
-    pack_put(&heap->packs, class, pack);
-    heap->flushed += pack->count * sizeclass_table[class].size; /* a janitor may want to know */
-    heap_count_work(heap);
-}
-
-/* A full spare is put by whole, and an empty pack takes its place. */
-static bool heap_put_spare_by(struct heap *heap, unsigned class) {
-    struct heap_class *mine = &heap->class[class];
-    visit_enter(&heap->visit);
-    struct pack *empty = pack_new(&heap->packs, class, heap_in_use());
-    if (empty) {
-        mine->spare->count = mine->spare_count;
-        heap_put_pack(heap, class, mine->spare);
-        mine->spare = empty;
-        mine->spare_count = 0;
-    }
-    visit_leave(&heap->visit);
-    return empty != NULL;
-}
-
-/* The program frees on and on: nearly all of the magazine is put by. */
-static bool heap_put_by(struct heap *heap, unsigned class) {
-    unsigned largest = heap->class[class].largest;
-    visit_enter(&heap->visit);
-    struct pack *pack = pack_new(&heap->packs, class, heap_in_use());
-    if (pack) {
-        pack->count = largest - 1 < PACK_BLOCKS ? largest - 1 : PACK_BLOCKS;
-        heap_move_oldest(heap, class, pack->blocks, (unsigned)pack->count);
-        heap_put_pack(heap, class, pack);
-    }
-    visit_leave(&heap->visit);
-    return pack != NULL;
 }
 
 /* The spare comes with the first full magazine: most classes of a small program never need one. */
@@ -492,20 +434,21 @@ static bool heap_keep(struct heap *heap, unsigned class, bool bursts) {
     if (bursts || mine->fulls >= BURST || !heap_has_spare(mine))
         return false;
     mine->fulls += some == half;
-    heap_move_oldest(heap, class, &mine->spare->blocks[mine->spare_count], some);
+    memcpy(&mine->spare->blocks[mine->spare_count], &mine->array[mine->sentinel + 1], some * sizeof(void *));
+    heap_move_up(heap, class, some);
     mine->spare_count = (uint8_t)(mine->spare_count + some);
     return true;
 }
 
 /* The same for a deep one, which needs no spare. */
 static bool heap_keep_deep(struct heap *heap, unsigned class, bool bursts) {
-    heap->class[class].refill = DEEP_WORDS / 2;
+    heap->class[class].refill = HEAP_DEEP_WORDS / 2;
     heap_flush_spare(heap, class);
     return !bursts && heap_put_by(heap, class);
 }
 
 void heap_count_full(struct heap *heap, unsigned pointers) {
-    unsigned fulls = heap->fulls + pointers / ARRAY_WORDS;
+    unsigned fulls = heap->fulls + pointers / HEAP_ARRAY_WORDS;
     unsigned due = heap->fulls >= BULK ? (fulls - BULK) / SWEEP_EVERY : 0;
     heap->fulls = (uint8_t)(fulls < BULK ? fulls : BULK + (fulls - BULK) % SWEEP_EVERY);
     for (unsigned sweeps = due < SWEEPS_MOST ? due : SWEEPS_MOST; sweeps > 0; sweeps--)

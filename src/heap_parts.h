@@ -3,7 +3,7 @@
  *     heap          magazines: filled and emptied, deep or not, what is put by of them
  *     heap_gather   where a refill comes from: the fullest slab, what others have freed, idle heaps, fresh blocks
  *     heap_slabs    slabs: filed by how full they are, collected, lent, let go
- *     heap_packs    magazines that were put by whole
+ *     heap_packs    magazines that are put by, taken up again, or given back to the slabs
  *     heap_marks    long runs of frees: which slab's blocks are marked, and for how long
  *     heap_tidy     a visitor's half: what can be given home of a heap
  *     heap_reach    threads that sleep, and what they hold
@@ -40,6 +40,13 @@ extern struct heaps heaps;
 
 /* ---- magazines ---- */
 
+/* Words of an array, the sentinel's among them; and of a deep one. */
+enum { HEAP_ARRAY_WORDS = 32, HEAP_DEEP_WORDS = 128 };
+
+static inline bool heap_is_deep(const struct heap_class *mine) {
+    return mine->largest == HEAP_DEEP_WORDS - 1;
+}
+
 /* Where the sentinel of a magazine stands that may be filled; and of one that is full as soon as it is empty. */
 unsigned heap_sentinel(const struct heap_class *mine);
 unsigned heap_sentinel_full(const struct heap_class *mine);
@@ -53,6 +60,20 @@ void heap_shorten(struct heap *heap, unsigned class, unsigned out);
 
 /* As many magazines were full as this has pointers for, without a refill between. */
 void heap_count_full(struct heap *heap, unsigned pointers);
+
+/* The oldest `count` blocks have left a full magazine: the others move up. */
+void heap_move_up(struct heap *heap, unsigned class, unsigned count);
+
+/* ---- what is put by: by the heap's thread, outside of `visit` ---- */
+
+/* A full spare is put by whole, and an empty pack takes its place. False: no more may be put by, as below. */
+bool heap_put_spare_by(struct heap *heap, unsigned class);
+
+/* The program frees on and on: all but the newest few blocks of a full magazine are put by. */
+bool heap_put_by(struct heap *heap, unsigned class);
+
+/* An empty magazine gets what was put by last, as much as it has room for. Returns how many blocks: they stand above the top. */
+unsigned heap_take_up(struct heap *heap, unsigned class);
 
 /* ---- long runs of frees ---- */
 

@@ -4,7 +4,8 @@
  * that may follow. A pack holds pointers only; no block and no slab is touched. This is the depot of Bonwick and
  * Adams 2001 ("Magazines and Vmem"), for one thread. What nobody needs between two looks of a visitor has rested.
  *
- * P1  a heap has at most 8 MiB of blocks in packs, 512 packs, and 32 of one class (docs/experiments/packs.md)
+ * P1  a heap has at most 8 MiB of blocks in packs, 512 packs, and 32 of one class, or 128 where all that it has of the class, in
+ *     use or not, is small (docs/experiments/packs.md)
  * P2  all heaps that are in use together have at most the configured bytes
  * P3  a pack is in one stack, or among the unused, or in the hands of its heap
  *
@@ -18,9 +19,10 @@
 
 enum { PACK_BLOCKS = 30 };
 
+/* As long as the array of a magazine, and with its blocks in the same places: the one can become the other. */
 struct pack {
-    void *blocks[PACK_BLOCKS];
     struct pack *next;
+    void *blocks[PACK_BLOCKS];
     size_t count; /* blocks */
 };
 
@@ -39,8 +41,9 @@ struct packs {
 /* Bytes of blocks that all heaps together may put by. Told once. */
 void pack_configure(size_t bytes);
 
-/* An empty pack, if one more of the class may be put by while `heaps` heaps are in use; else NULL. */
-struct pack *pack_new(struct packs *packs, unsigned class, unsigned heaps);
+/* An empty pack, if one more of the class, of which the heap has `out` blocks outside of its slabs, may be put by while `heaps` heaps are
+ * in use; else NULL. */
+struct pack *pack_new(struct packs *packs, unsigned class, unsigned heaps, unsigned out);
 
 /* Puts a pack by. */
 void pack_put(struct packs *packs, unsigned class, struct pack *pack);

@@ -27,7 +27,7 @@ FIELDS = (
     "marks_table marks.start marks.span marks.bytes heap.marks "
     "heap heap.top heap.idle heap.outbox heap.next heap.class heap_class "
     "heap_class.array heap_class.end heap_class.spare heap_class.spare_count heap_class.sentinel heap.packs "
-    "packs.of pack_stack pack_stack.newest pack pack.next pack.count"
+    "packs.of pack_stack pack_stack.newest pack pack.next pack.blocks pack.count"
 ).split()
 
 

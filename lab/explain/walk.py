@@ -335,12 +335,12 @@ class Walk:
         top = int.from_bytes(heap[at : at + WORD], "little")
         sentinel = array + number(mine, "heap_class.sentinel") * WORD
         count, spares = (top - sentinel) // WORD, number(mine, "heap_class.spare_count")
-        end, most = number(mine, "heap_class.end"), value("pack.next") // WORD
+        end, most = number(mine, "heap_class.end"), self._pack_most()
         if not sentinel <= top < end <= array + MAGAZINE_MOST or spares > most:
             raise TornError("not a magazine")
         self.heap.records += [(array, end - array), (spare, value("pack"))]
         self._at_hand(sentinel + WORD, count)
-        self._at_hand(spare, spares)
+        self._at_hand(spare + value("pack.blocks"), spares)
         at = value("heap.packs") + value("packs.of") + geometry.number * value("pack_stack")
         self._packs(number(heap[at : at + value("pack_stack")], "pack_stack.newest"))
 
@@ -358,14 +358,18 @@ class Walk:
         for number in np.flatnonzero(np.frombuffer(self.memory.read(table, most), np.uint8)):
             self._note(start + int(number) * found[1].size)
 
+    def _pack_most(self) -> int:
+        """Blocks that a pack has room for."""
+        return (self.layout.value("pack.count") - self.layout.value("pack.blocks")) // WORD
+
     def _packs(self, pack: int) -> None:
-        """The blocks that a long run of frees has put by; a pack begins with them."""
-        most = self.layout.value("pack.next") // WORD
+        """The blocks that a long run of frees has put by."""
+        most, blocks = self._pack_most(), self.layout.value("pack.blocks")
         for _ in range(PACKS_MOST):
             if pack == 0:
                 return
             record = self._record(pack, "pack")
-            self._at_hand(pack, min(self.layout.number(record, "pack.count"), most))
+            self._at_hand(pack + blocks, min(self.layout.number(record, "pack.count"), most))
             pack = self.layout.number(record, "pack.next")
         raise TornError("packs without end")
 

@@ -5,14 +5,20 @@
 
 static struct packs packs;
 
-/* Puts packs of `class` by until no more may be. Returns how many. */
-static unsigned fill(unsigned class, unsigned heaps) {
+enum { MANY = 1 << 20, SMALL = 384 << 10 /* bytes of a class that is small */ };
+
+/* Puts packs of `class` by until no more may be, where the heap has `out` blocks of it. Returns how many. */
+static unsigned fill_of(unsigned class, unsigned heaps, unsigned out) {
     unsigned count = 0;
-    for (struct pack *pack; (pack = pack_new(&packs, class, heaps)) != NULL; count++) {
+    for (struct pack *pack; (pack = pack_new(&packs, class, heaps, out)) != NULL; count++) {
         pack->count = PACK_BLOCKS;
         pack_put(&packs, class, pack);
     }
     return count;
+}
+
+static unsigned fill(unsigned class, unsigned heaps) {
+    return fill_of(class, heaps, MANY);
 }
 
 static void empty(void) {
@@ -38,6 +44,23 @@ static void pack_P1_one_heap_has_its_bounds(void **state) {
     empty();
 }
 
+/* All that there is of a small class, and no more than that of others. */
+static void pack_P1_of_a_small_class_there_may_be_more(void **state) {
+    (void)state;
+    pack_configure(SIZE_MAX);
+    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
+        unsigned small = SMALL / sizeclass_table[class].size;
+        unsigned more = fill_of(class, 1, small);
+        assert_int_equal(more, 8 * MIB / (PACK_BLOCKS * sizeclass_table[class].size) < 256
+                                   ? 8 * MIB / (PACK_BLOCKS * sizeclass_table[class].size)
+                                   : 256);
+        assert_null(pack_new(&packs, class, 1, 1));
+        empty();
+        assert_in_range(fill_of(class, 1, small + 1), 1, 32);
+        empty();
+    }
+}
+
 static void pack_P2_heaps_share_what_is_configured(void **state) {
     (void)state;
     static const struct {
@@ -58,7 +81,7 @@ static void pack_P3_the_newest_goes_first_and_is_used_again(void **state) {
     pack_configure(SIZE_MAX);
     struct pack *put[3];
     for (unsigned i = 0; i < 3; i++) {
-        put[i] = pack_new(&packs, 7, 1);
+        put[i] = pack_new(&packs, 7, 1, MANY);
         put[i]->count = 1 + i;
         pack_put(&packs, 7, put[i]);
     }
@@ -67,7 +90,7 @@ static void pack_P3_the_newest_goes_first_and_is_used_again(void **state) {
         assert_ptr_equal(pack_take(&packs, 7), put[i]);
     assert_null(pack_take(&packs, 7));
     pack_drop(&packs, put[1]);
-    assert_ptr_equal(pack_new(&packs, 9, 1), put[1]);
+    assert_ptr_equal(pack_new(&packs, 9, 1, MANY), put[1]);
 }
 
 static void pack_rests_as_far_as_nobody_took_it(void **state) {
@@ -88,6 +111,7 @@ static void pack_rests_as_far_as_nobody_took_it(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pack_P1_one_heap_has_its_bounds),
+        cmocka_unit_test(pack_P1_of_a_small_class_there_may_be_more),
         cmocka_unit_test(pack_P2_heaps_share_what_is_configured),
         cmocka_unit_test(pack_P3_the_newest_goes_first_and_is_used_again),
         cmocka_unit_test(pack_rests_as_far_as_nobody_took_it),
