@@ -3,9 +3,12 @@
 
 #include "os.h"
 
+#include <limits.h>
+
 enum {
     IDLE_LOOKED_AT = 64, /* idle heaps asked for a slab in one call */
     UNPACK = 16,         /* packs given up whenever a heap grows: what is put by is the wrong thing, then */
+    UNPACK_FOR_ADOPTION = 32,  /* packs that an idle heap gives up at once */
     POPULATE_FROM = 256 << 10, /* bytes of the class that are out */
     CARVED_BY_HOSTS = 4,       /* blocks at once: most of what a host needs are guests to come */
 };
@@ -47,16 +50,17 @@ static void heap_hand_over(struct heap_class *theirs, struct heap_class *ours, c
     ours->out += out;
 }
 
-/* Takes a slab with free blocks of this class from a heap that nobody uses, when we have none to carve. Heaps'
- * lock held. */
-static bool heap_adopt_from(struct heap *heap, struct heap *idle, unsigned class) {
+/* Takes a slab with free blocks of this class from a heap that nobody uses, when we have none to carve. `packs`: at most so many of
+ * them are given up for it, and it comes only when none is left. Heaps' lock held. */
+static bool heap_adopt_from(struct heap *heap, struct heap *idle, unsigned class, unsigned packs) {
     struct heap_class *theirs = &idle->class[class], *ours = &heap->class[class];
     if (idle->inherited && ours->units == 0)
         return false; /* a first slab is fresh: what the parent shares is only used when this one is full */
     if (idle->inherited && theirs->array) {
         heap_drain_class(idle, class);
         heap_send(idle);
-        heap_unpack_class(idle, class);
+        if (!heap_unpack_class(idle, class, packs))
+            return false;
     }
     heap_collect_class(idle, class);
     for (unsigned bin = 0; bin < HEAP_BINS; bin++) {
@@ -81,7 +85,7 @@ static bool heap_adopt_from(struct heap *heap, struct heap *idle, unsigned class
     return true;
 }
 
-static bool heap_adopt(struct heap *heap, unsigned class) {
+static bool heap_adopt(struct heap *heap, unsigned class, unsigned packs) {
     bool adopted = false;
     if (__atomic_load_n(&heaps.idle_count, __ATOMIC_RELAXED) == 0)
         return false; /* a hint */
@@ -89,7 +93,7 @@ static bool heap_adopt(struct heap *heap, unsigned class) {
     struct heap *idle = heaps.idle;
     for (unsigned looked = 0; idle && !adopted && looked < IDLE_LOOKED_AT; looked++, idle = idle->next_idle) {
         visit_enter(&idle->visit);
-        adopted = heap_adopt_from(heap, idle, class);
+        adopted = heap_adopt_from(heap, idle, class, packs);
         visit_leave(&idle->visit);
     }
     lock_release(&heaps.lock);
@@ -187,12 +191,12 @@ static unsigned heap_gather_inside(struct heap *heap, unsigned class, void **end
         heap->refilled = SIZECLASS_COUNT;
         return have;
     }
-    if (!heap_can_carve(mine) && heap_adopt(heap, class))
+    if (!heap_can_carve(mine) && heap_adopt(heap, class, UNPACK_FOR_ADOPTION))
         have = heap_gather_free(mine, end, count);
     if (have == 0)
         have = heap_carve(heap, class, end, count);
     /* No memory: heap_carve has asked for a first slab, so that now what was inherited will do. */
-    if (have > 0 || !heap_adopt(heap, class))
+    if (have > 0 || !heap_adopt(heap, class, UINT_MAX))
         return have;
     have = heap_gather_free(mine, end, count);
     return have > 0 ? have : heap_carve(heap, class, end, count);

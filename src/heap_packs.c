@@ -160,9 +160,10 @@ void heap_unpack(struct heap *heap, unsigned most) {
     }
 }
 
-void heap_unpack_class(struct heap *heap, unsigned class) {
-    for (struct pack *pack; (pack = pack_take(&heap->packs, class)) != NULL;)
-        heap_unpack_one(heap, class, pack);
+bool heap_unpack_class(struct heap *heap, unsigned class, unsigned most) {
+    for (; most > 0 && pack_waits(&heap->packs, class); most--)
+        heap_unpack_one(heap, class, pack_take(&heap->packs, class));
+    return !pack_waits(&heap->packs, class);
 }
 
 bool heap_unpack_rested(struct heap *heap, bool now) {

@@ -157,8 +157,8 @@ void heap_put_back(struct heap *heap, unsigned class, void *const *blocks, unsig
 /* Puts the blocks of at most `most` packs back into their slabs, class after class. */
 void heap_unpack(struct heap *heap, unsigned most);
 
-/* The same for all packs of a class (P1 of pack: 32), before another heap gets slabs that their blocks lie in. */
-void heap_unpack_class(struct heap *heap, unsigned class);
+/* The same of one class only, before another heap gets slabs that their blocks lie in. False: there are more. */
+bool heap_unpack_class(struct heap *heap, unsigned class, unsigned most);
 
 /* The same for those that were not needed since the last call (or, `now`, all). Bounded: false when there are more. */
 bool heap_unpack_rested(struct heap *heap, bool now);

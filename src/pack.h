@@ -4,8 +4,8 @@
  * that may follow. A pack holds pointers only; no block and no slab is touched. This is the depot of Bonwick and
  * Adams 2001 ("Magazines and Vmem"), for one thread. What nobody needs between two looks of a visitor has rested.
  *
- * P1  a heap has at most 8 MiB of blocks in packs, 512 packs, and 32 of one class, or 128 where all that it has of the class, in
- *     use or not, is small (docs/experiments/packs.md)
+ * P1  a heap has at most 8 MiB of blocks in packs, 512 packs, and 32 of one class, or 256 where all that it has of the class, in
+ *     use or put by, is small (docs/experiments/packs.md)
  * P2  all heaps that are in use together have at most the configured bytes
  * P3  a pack is in one stack, or among the unused, or in the hands of its heap
  *

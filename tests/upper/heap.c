@@ -1059,6 +1059,35 @@ static void heap_leaves_what_it_inherited_alone_at_first(void **state) {
     assert_int_equal(heaps.inherited, 0);
 }
 
+/* What was put by of a class goes back to its slabs by and by, before one of them is taken over; or at once, where it must. */
+static void heap_gives_up_what_it_inherited_by_and_by(void **state) {
+    (void)state;
+    enum { CLASS = 2, WAVE = 4000 };
+    static const unsigned most[] = {UNPACK_FOR_ADOPTION, UINT_MAX};
+    heap_configure(8, 0, 8 * MIB, false);
+    for (unsigned i = 0; i < ARRAY_LENGTH(most); i++) {
+        use_all_idle_ones();
+        heap_drain_idle();
+        struct heap *parents = heap_take();
+        run_of_frees(parents, CLASS, WAVE);
+        const struct pack_stack *packs = &parents->packs.of[CLASS];
+        assert_true(packs->count > 2 * UNPACK_FOR_ADOPTION);
+        heap_set_aside(parents);
+        struct heap *own = heap_take_fresh();
+        take_block(own, CLASS); /* the first slab is its own */
+        for (unsigned left = packs->count; left > 0; left = packs->count) {
+            visit_enter(&own->visit);
+            bool adopted = heap_adopt(own, CLASS, most[i]);
+            visit_leave(&own->visit);
+            assert_int_equal(left - packs->count, left < most[i] ? left : most[i]);
+            assert_int_equal(adopted, packs->count == 0);
+        }
+        walk();
+        give_all(own);
+        heap_retire(own);
+    }
+}
+
 /* Magazines are emptied, also those that a fork left; what others freed is not collected, and packs stay: that has no bound. */
 static void heap_is_emptied_without_what_has_no_bound(void **state) {
     (void)state;
@@ -1247,7 +1276,7 @@ static void *give_up_packs(void *argument) {
         continue;
     started = true;
     usleep(50000);
-    heap_unpack_class(heap, 3);
+    heap_unpack_class(heap, 3, UINT_MAX);
     visit_end(&heap->visit);
     return NULL;
 }
@@ -1646,6 +1675,7 @@ int main(void) {
         cmocka_unit_test_setup(heap_a_line_of_forks_leaves_few_behind, setup),
         cmocka_unit_test_setup(heap_few_idle_ones_keep_empty_slabs, setup),
         cmocka_unit_test_setup(heap_asks_few_idle_heaps_for_a_slab, setup), /* last: it leaves many */
+        cmocka_unit_test_setup(heap_gives_up_what_it_inherited_by_and_by, setup),
         cmocka_unit_test_setup(heap_what_is_put_by_comes_back_in_order, setup),
         cmocka_unit_test_setup(heap_waves_of_a_small_class_ask_no_slab, setup),
     };
