@@ -84,6 +84,8 @@ ROWS = (
         "cfrac (Barrett; Zorn's suite)"),
     Row("tree", "structures", 3_000_000, 16, "a tree built, walked and torn down",
         "GCBench (Boehm), binary-trees (Benchmarks Game)"),
+    Row("waves", "structures", 12_000_000, 7000, "7,000 nodes of 8..48 bytes built, then dropped in another order, again and again",
+        "passes of compilers, parsers, handlers of requests"),
     Row("objects", "structures", 4_000_000, 1000, "24..96 bytes from calloc, with counts of references that refer to each other",
         "reference-counted objects"),
     Row("hash_tables", "structures", 240_000, 10_000, "std::unordered_map of strings: insert, search, erase",
