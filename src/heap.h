@@ -21,7 +21,7 @@
  * P6  a call works on magazines and outbox only by a heap that it loaded from heap_current itself (heap_load, heap_mine);
  *     only a visitor inside `visit` lets a thread's word stand for none until it goes, and a fork until the first call
  * P7  a guest, a block of another heap's slab, is in an array only, never in a spare, a pack or the marks
- * A refill asks for one magazine at most and gives up UNPACK packs; a flush puts back one, or what is marked, and SWEEPS_MOST others.
+ * A refill asks for one magazine at most and gives up UNPACK packs, 32 of each heap that a fork left; a flush puts back one, or what is marked, and SWEEPS_MOST others.
  */
 #ifndef HAKMEM_HEAP_H
 #define HAKMEM_HEAP_H
@@ -43,7 +43,7 @@ struct heap_class {
     struct slab *carving;        /* the slab whose fresh blocks are handed out */
     struct slab *empty;          /* one slab without a block in use is kept */
     struct slab *bin[HEAP_BINS]; /* slabs with free bits, the fullest in bin 0 */
-    uint8_t spare_count;         /* blocks in the spare, from its first word on */
+    uint8_t spare_count;         /* blocks in the spare, from the first on */
     uint8_t fulls;               /* times in a row that the magazine was full, without a refill between */
     uint8_t largest;             /* blocks in a full magazine */
     uint8_t units;               /* of the next slab; 0: it is the first */

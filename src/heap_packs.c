@@ -5,7 +5,7 @@
 
 enum {
     PACKS_A_VISIT = 64, /* given up at once on behalf of a thread that may wait for it */
-    PACKS_A_DEEP_ONE = (HEAP_DEEP_WORDS - 1) / PACK_BLOCKS /* come and go at once */
+    PACKS_AT_ONCE = 3   /* come to a deep magazine, or go: room for one more is left, or one more stays */
 };
 
 /* ---- by the heap's thread ---- */
@@ -61,12 +61,12 @@ static bool heap_put_array_by(struct heap *heap, unsigned class) {
     return true;
 }
 
-/* A deep one, as far as packs may be had: so the pointers that stay move up once for up to 120 that go. */
+/* Of a deep one, as far as packs may be had; a swing by a pack more or less comes here no more. */
 static NOINLINE bool heap_put_deep_by(struct heap *heap, unsigned class) {
     void *const *oldest = &heap->class[class].array[1];
     unsigned put = 0;
     struct pack *pack;
-    while (put < PACKS_A_DEEP_ONE * PACK_BLOCKS && (pack = heap_new_pack(heap, class)) != NULL) {
+    while (put < PACKS_AT_ONCE * PACK_BLOCKS && (pack = heap_new_pack(heap, class)) != NULL) {
         memcpy(pack->blocks, oldest + put, sizeof pack->blocks);
         heap_put_pack(heap, class, pack, PACK_BLOCKS);
         put += PACK_BLOCKS;
@@ -107,10 +107,10 @@ static unsigned heap_take_up_array(struct heap *heap, unsigned class, struct pac
 
 /* The newest above. */
 static NOINLINE unsigned heap_take_up_deep(struct heap *heap, unsigned class, struct pack *newest) {
-    struct pack *packs[PACKS_A_DEEP_ONE] = {newest};
+    struct pack *packs[PACKS_AT_ONCE] = {newest};
     void **first = &heap->class[class].array[1];
     unsigned count = 1, have = 0;
-    while (count < PACKS_A_DEEP_ONE && (packs[count] = pack_take(&heap->packs, class)) != NULL)
+    while (count < PACKS_AT_ONCE && (packs[count] = pack_take(&heap->packs, class)) != NULL)
         count++;
     while (count > 0) {
         struct pack *pack = packs[--count];

@@ -6,8 +6,7 @@ enum {
     BYTES_MOST = 8 << 20,
     PACKS_MOST = 512,
     PACKS_OF_CLASS = 32,
-    PACKS_OF_SMALL = 256, /* of a class of which a heap has SMALL_BYTES at most: docs/experiments/packs.md */
-    SMALL_BYTES = 384 << 10,
+    SMALL_BYTES = 384 << 10,               /* of a class, in use or put by: docs/experiments/packs.md */
     BYTES_A_PACK = BYTES_MOST / PACKS_MOST /* where fewer bytes are allowed, fewer packs are, too */
 };
 
@@ -17,17 +16,21 @@ void pack_configure(size_t bytes) {
     pack_bytes = bytes;
 }
 
-/* No more than its share has a heap in bytes, nor in packs. */
-static bool pack_fits(const struct packs *packs, size_t size, size_t heaps) {
-    size_t bytes = packs->bytes + PACK_BLOCKS * size, count = packs->count + (size_t)1;
+/* One more, as the count-th of the heap: no more than its share, in bytes and in packs. */
+static bool pack_fits(const struct packs *packs, size_t size, size_t count, size_t heaps) {
+    size_t bytes = packs->bytes + PACK_BLOCKS * size;
     return bytes <= BYTES_MOST && bytes * heaps <= pack_bytes && count <= PACKS_MOST &&
            count * BYTES_A_PACK * heaps <= pack_bytes;
 }
 
 struct pack *pack_new(struct packs *packs, unsigned class, unsigned heaps, unsigned out) {
-    size_t size = sizeclass_table[class].size;
-    unsigned most = out * size <= SMALL_BYTES ? PACKS_OF_SMALL : PACKS_OF_CLASS;
-    if (packs->of[class].count >= most || !pack_fits(packs, size, heaps))
+    size_t size = sizeclass_table[class].size, count = packs->count + (size_t)1;
+    if (packs->of[class].count >= PACKS_OF_CLASS) {
+        if (out * size > SMALL_BYTES)
+            return NULL;
+        count *= 2; /* the other half is for other classes */
+    }
+    if (!pack_fits(packs, size, count, heaps))
         return NULL;
     struct pack *pack = packs->unused;
     if (!pack)

@@ -4,8 +4,8 @@
  * that may follow. A pack holds pointers only; no block and no slab is touched. This is the depot of Bonwick and
  * Adams 2001 ("Magazines and Vmem"), for one thread. What nobody needs between two looks of a visitor has rested.
  *
- * P1  a heap has at most 8 MiB of blocks in packs, 512 packs, and 32 of one class, or 256 where all that it has of the class, in
- *     use or put by, is small (docs/experiments/packs.md)
+ * P1  a heap has at most 8 MiB of blocks in packs, 512 packs, and 32 of one class; more only of a class of which all that the heap has,
+ *     in use or put by, is small, and only while it has less than half of the packs (docs/experiments/packs.md)
  * P2  all heaps that are in use together have at most the configured bytes
  * P3  a pack is in one stack, or among the unused, or in the hands of its heap
  *
@@ -41,8 +41,8 @@ struct packs {
 /* Bytes of blocks that all heaps together may put by. Told once. */
 void pack_configure(size_t bytes);
 
-/* An empty pack, if one more of the class, of which the heap has `out` blocks outside of its slabs, may be put by while `heaps` heaps are
- * in use; else NULL. */
+/* An empty pack, if one more of the class may be put by, while `heaps` heaps are in use and this one has `out` blocks of the class
+ * outside of its slabs; else NULL. */
 struct pack *pack_new(struct packs *packs, unsigned class, unsigned heaps, unsigned out);
 
 /* Puts a pack by. */

@@ -11,7 +11,7 @@ from lab.explain.memory import Memory
 from lab.explain.problems import TornError, not_on_hakmem, other_version
 from lab.explain.smaps import Mapping
 
-VERSION = 2
+VERSION = 3
 HEAD = struct.Struct("=16sIIII16s16sQQ")
 ROOT, FIELD = struct.Struct("=24sQQ"), struct.Struct("=24sII")
 MOST_ROWS = 1000

@@ -262,26 +262,103 @@ static void check_taken_again(struct heap *heap, unsigned class, unsigned count)
     give_all(heap);
 }
 
-/* Of a magazine of each kind: nothing is lost, and the order is that of age. */
+/* A class of the heap whose magazine is not deep, and may be. */
+static unsigned class_not_deep(const struct heap *heap) {
+    unsigned class = 3;
+    while (heap_is_deep(&heap->class[class]))
+        class ++;
+    assert_true(sizeclass_table[class].size <= DEEP_LARGEST);
+    return class;
+}
+
+/* Of a magazine of each kind: nothing is lost, records neither, and the order is that of age. */
 static void heap_what_is_put_by_comes_back_in_order(void **state) {
     (void)state;
-    const unsigned class = 3, large = sizeclass_of(20000);
     heap_configure(8, 0, 8 * MIB, false);
     struct heap *heap = heap_take();
+    const unsigned class = class_not_deep(heap), large = sizeclass_of(20000);
     const struct heap_class *mine = &heap->class[class];
     assert_true(sizeclass_table[large].magazine < PACK_BLOCKS);
-    for (unsigned count = 1; count < 400; count += 13)
-        check_taken_again(heap, class, count);
-    assert_false(heap_is_deep(mine));
-    for (unsigned count = 1; count < 100; count += 7)
-        check_taken_again(heap, large, count);
+    uint64_t records[3] = {0};
+    for (unsigned round = 0; round < 4; round++) {
+        for (unsigned count = 1; count < 400; count += 13)
+            check_taken_again(heap, class, count);
+        assert_false(heap_is_deep(mine));
+        records[0] = round == 0 ? metadata_bytes() : records[0];
+        assert_int_equal(metadata_bytes(), records[0]);
+    }
+    for (unsigned round = 0; round < 4; round++) {
+        for (unsigned count = 1; count < 100; count += 7)
+            check_taken_again(heap, large, count);
+        records[1] = round == 0 ? metadata_bytes() : records[1];
+        assert_int_equal(metadata_bytes(), records[1]);
+    }
     for (unsigned i = 0; i < LIVE; i++) /* deep, as nothing else comes between */
         take_block(heap, class);
     assert_true(heap_is_deep(mine));
     give_all(heap);
     heap_drain(heap);
-    for (unsigned count = 1; count < 1000; count += 33)
-        check_taken_again(heap, class, count);
+    for (unsigned round = 0; round < 4; round++) {
+        for (unsigned count = 1; count < 1000; count += 33)
+            check_taken_again(heap, class, count);
+        records[2] = round == 0 ? metadata_bytes() : records[2];
+        assert_int_equal(metadata_bytes(), records[2]);
+    }
+    heap_retire(heap);
+}
+
+/* A deep magazine puts by as many packs as there may be, however many that are, and loses nothing. */
+static void heap_puts_by_as_much_of_a_deep_one_as_it_may(void **state) {
+    (void)state;
+    enum { CLASS = 3, WAVE = 1500 };
+    struct heap *heap = heap_take();
+    for (unsigned i = 0; i < LIVE; i++)
+        take_block(heap, CLASS);
+    assert_true(heap_is_deep(&heap->class[CLASS]));
+    give_all(heap);
+    for (unsigned packs = 0; packs < 24; packs++) {
+        heap_configure(8, 0, packs * (16 * KIB), false);
+        unsigned most = 0;
+        for (unsigned i = 0; i < WAVE; i++)
+            take_block(heap, CLASS);
+        while (live_count > 0) {
+            give_block(heap, live_count - 1);
+            most = heap->packs.count > most ? heap->packs.count : most;
+            if (live_count % 31 == 0)
+                walk();
+        }
+        assert_int_equal(most, packs);
+        heap_drain(heap);
+    }
+    heap_retire(heap);
+}
+
+/* A deep class that swings by less than a pack, wherever it stands, pays for it once at most. */
+static void heap_deep_one_swings_without_a_slow_path(void **state) {
+    (void)state;
+    enum { CLASS = 3, WAVE = 1500, ROUNDS = 20 };
+    heap_configure(8, 0, 8 * MIB, false);
+    struct heap *heap = heap_take();
+    for (unsigned i = 0; i < LIVE; i++)
+        take_block(heap, CLASS);
+    give_all(heap);
+    for (unsigned offset = 0; offset < 160; offset += 3)
+        for (unsigned swing = 9; swing < PACK_BLOCKS; swing += 10) {
+            while (live_count < WAVE)
+                take_block(heap, CLASS);
+            for (unsigned i = 0; i < offset; i++)
+                give_block(heap, live_count - 1);
+            uint64_t before = heap->refills;
+            for (unsigned round = 0; round < ROUNDS; round++) {
+                for (unsigned i = 0; i < swing; i++)
+                    give_block(heap, live_count - 1);
+                for (unsigned i = 0; i < swing; i++)
+                    take_block(heap, CLASS);
+            }
+            assert_in_range(heap->refills - before, 0, 1);
+        }
+    give_all(heap);
+    heap_drain(heap);
     heap_retire(heap);
 }
 
@@ -1399,6 +1476,36 @@ static void heap_takes_what_it_inherited_rather_than_nothing(void **state) {
     walk();
 }
 
+/* Also all that it has put by, at once. */
+static void heap_takes_all_that_was_put_by_rather_than_nothing(void **state) {
+    (void)state;
+    enum { SMALL = 2, CLASS = SIZECLASS_COUNT - 1, WAVE = 4000 };
+    heap_configure(8, 0, 8 * MIB, false);
+    use_all_idle_ones();
+    struct heap *parents = heap_take(), *own = heap_take_fresh();
+    superslab_unmap_free();
+    for (unsigned i = 0; i < WAVE; i++)
+        take_block(parents, SMALL);
+    take_block(own, SMALL);
+    kernel.map.refuse = ALWAYS;
+    take_all(parents, CLASS);
+    take_all(parents, sizeclass_of(4096)); /* single units, too */
+    for (unsigned i = WAVE; i-- > 0;) /* a heap that grows would give it up */
+        give_block(parents, i);
+    assert_true(parents->packs.of[SMALL].count > 3 * UNPACK_FOR_ADOPTION);
+    heap_set_aside(parents);
+    for (unsigned i = 0; i < WAVE; i++)
+        take_block(own, SMALL);
+    assert_int_equal(parents->packs.of[SMALL].count, 0);
+    walk();
+    kernel_reset(state);
+    give_all(own);
+    heap_retire(own);
+    heap_drain_idle();
+    use_all_idle_ones();
+    walk();
+}
+
 /* Where there is no memory for marks a long run is flushed, and they are not asked for again until a slab was to be had. */
 static void heap_asks_for_marks_once(void **state) {
     (void)state;
@@ -1677,7 +1784,10 @@ int main(void) {
         cmocka_unit_test_setup(heap_asks_few_idle_heaps_for_a_slab, setup), /* last: it leaves many */
         cmocka_unit_test_setup(heap_gives_up_what_it_inherited_by_and_by, setup),
         cmocka_unit_test_setup(heap_what_is_put_by_comes_back_in_order, setup),
+        cmocka_unit_test_setup(heap_puts_by_as_much_of_a_deep_one_as_it_may, setup),
+        cmocka_unit_test_setup(heap_deep_one_swings_without_a_slow_path, setup),
         cmocka_unit_test_setup(heap_waves_of_a_small_class_ask_no_slab, setup),
+        cmocka_unit_test_setup(heap_takes_all_that_was_put_by_rather_than_nothing, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

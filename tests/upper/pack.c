@@ -44,21 +44,37 @@ static void pack_P1_one_heap_has_its_bounds(void **state) {
     empty();
 }
 
-/* All that there is of a small class, and no more than that of others. */
+/* All that there is of a small class, up to half of all packs, and no more than that of others. */
 static void pack_P1_of_a_small_class_there_may_be_more(void **state) {
     (void)state;
     pack_configure(SIZE_MAX);
     for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
         unsigned small = SMALL / sizeclass_table[class].size;
-        unsigned more = fill_of(class, 1, small);
-        assert_int_equal(more, 8 * MIB / (PACK_BLOCKS * sizeclass_table[class].size) < 256
-                                   ? 8 * MIB / (PACK_BLOCKS * sizeclass_table[class].size)
-                                   : 256);
+        size_t fit = 8 * MIB / (PACK_BLOCKS * sizeclass_table[class].size);
+        assert_int_equal(fill_of(class, 1, small), fit < 256 ? fit : 256);
         assert_null(pack_new(&packs, class, 1, 1));
         empty();
         assert_in_range(fill_of(class, 1, small + 1), 1, 32);
         empty();
     }
+}
+
+/* However many small classes there are, others find what they found before; and heaps share the half as they share all. */
+static void pack_P1_small_classes_leave_half_to_others(void **state) {
+    (void)state;
+    pack_configure(SIZE_MAX);
+    unsigned first = fill_of(0, 1, 1), second = fill_of(1, 1, 1);
+    assert_int_equal(first, 256);
+    assert_int_equal(second, 32);
+    for (unsigned class = 2; class < 9; class ++)
+        assert_int_equal(fill_of(class, 1, 1), 32);
+    assert_int_equal(packs.count, 512);
+    assert_null(pack_new(&packs, 10, 1, 1));
+    empty();
+    pack_configure(8 * MIB);
+    assert_int_equal(fill_of(0, 4, 1), 64);
+    assert_int_equal(fill_of(1, 4, 1), 32);
+    empty();
 }
 
 static void pack_P2_heaps_share_what_is_configured(void **state) {
@@ -112,6 +128,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pack_P1_one_heap_has_its_bounds),
         cmocka_unit_test(pack_P1_of_a_small_class_there_may_be_more),
+        cmocka_unit_test(pack_P1_small_classes_leave_half_to_others),
         cmocka_unit_test(pack_P2_heaps_share_what_is_configured),
         cmocka_unit_test(pack_P3_the_newest_goes_first_and_is_used_again),
         cmocka_unit_test(pack_rests_as_far_as_nobody_took_it),
