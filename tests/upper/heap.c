@@ -1490,7 +1490,7 @@ static void heap_takes_all_that_was_put_by_rather_than_nothing(void **state) {
     kernel.map.refuse = ALWAYS;
     take_all(parents, CLASS);
     take_all(parents, sizeclass_of(4096)); /* single units, too */
-    for (unsigned i = WAVE; i-- > 0;) /* a heap that grows would give it up */
+    for (unsigned i = WAVE; i-- > 0;)      /* a heap that grows would give it up */
         give_block(parents, i);
     assert_true(parents->packs.of[SMALL].count > 3 * UNPACK_FOR_ADOPTION);
     heap_set_aside(parents);
