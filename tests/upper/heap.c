@@ -262,6 +262,17 @@ static void check_taken_again(struct heap *heap, unsigned class, unsigned count)
     give_all(heap);
 }
 
+/* The same for 1, 1 + step ... blocks, again and again: records of what is put by are used again. */
+static void check_waves(struct heap *heap, unsigned class, unsigned most, unsigned step) {
+    uint64_t records = 0;
+    for (unsigned round = 0; round < 4; round++) {
+        for (unsigned count = 1; count < most; count += step)
+            check_taken_again(heap, class, count);
+        records = round == 0 ? metadata_bytes() : records;
+        assert_int_equal(metadata_bytes(), records);
+    }
+}
+
 /* A class of the heap whose magazine is not deep, and may be. */
 static unsigned class_not_deep(const struct heap *heap) {
     unsigned class = 3;
@@ -271,39 +282,27 @@ static unsigned class_not_deep(const struct heap *heap) {
     return class;
 }
 
-/* Of a magazine of each kind: nothing is lost, records neither, and the order is that of age. */
+/* Takes all blocks that the test may have, nothing else between, and frees them: the class has a deep magazine then. */
+static void deepen(struct heap *heap, unsigned class) {
+    for (unsigned i = 0; i < LIVE; i++)
+        take_block(heap, class);
+    assert_true(heap_is_deep(&heap->class[class]));
+    give_all(heap);
+}
+
+/* Of a magazine of each kind: nothing is lost, and the order is that of age. */
 static void heap_what_is_put_by_comes_back_in_order(void **state) {
     (void)state;
     heap_configure(8, 0, 8 * MIB, false);
     struct heap *heap = heap_take();
     const unsigned class = class_not_deep(heap), large = sizeclass_of(20000);
-    const struct heap_class *mine = &heap->class[class];
     assert_true(sizeclass_table[large].magazine < PACK_BLOCKS);
-    uint64_t records[3] = {0};
-    for (unsigned round = 0; round < 4; round++) {
-        for (unsigned count = 1; count < 400; count += 13)
-            check_taken_again(heap, class, count);
-        assert_false(heap_is_deep(mine));
-        records[0] = round == 0 ? metadata_bytes() : records[0];
-        assert_int_equal(metadata_bytes(), records[0]);
-    }
-    for (unsigned round = 0; round < 4; round++) {
-        for (unsigned count = 1; count < 100; count += 7)
-            check_taken_again(heap, large, count);
-        records[1] = round == 0 ? metadata_bytes() : records[1];
-        assert_int_equal(metadata_bytes(), records[1]);
-    }
-    for (unsigned i = 0; i < LIVE; i++) /* deep, as nothing else comes between */
-        take_block(heap, class);
-    assert_true(heap_is_deep(mine));
-    give_all(heap);
+    check_waves(heap, class, 400, 13);
+    assert_false(heap_is_deep(&heap->class[class]));
+    check_waves(heap, large, 100, 7);
+    deepen(heap, class);
     heap_drain(heap);
-    for (unsigned round = 0; round < 4; round++) {
-        for (unsigned count = 1; count < 1000; count += 33)
-            check_taken_again(heap, class, count);
-        records[2] = round == 0 ? metadata_bytes() : records[2];
-        assert_int_equal(metadata_bytes(), records[2]);
-    }
+    check_waves(heap, class, 1000, 33);
     heap_retire(heap);
 }
 
@@ -312,10 +311,7 @@ static void heap_puts_by_as_much_of_a_deep_one_as_it_may(void **state) {
     (void)state;
     enum { CLASS = 3, WAVE = 1500 };
     struct heap *heap = heap_take();
-    for (unsigned i = 0; i < LIVE; i++)
-        take_block(heap, CLASS);
-    assert_true(heap_is_deep(&heap->class[CLASS]));
-    give_all(heap);
+    deepen(heap, CLASS);
     for (unsigned packs = 0; packs < 24; packs++) {
         heap_configure(8, 0, packs * (16 * KIB), false);
         unsigned most = 0;
@@ -339,9 +335,7 @@ static void heap_deep_one_swings_without_a_slow_path(void **state) {
     enum { CLASS = 3, WAVE = 1500, ROUNDS = 20 };
     heap_configure(8, 0, 8 * MIB, false);
     struct heap *heap = heap_take();
-    for (unsigned i = 0; i < LIVE; i++)
-        take_block(heap, CLASS);
-    give_all(heap);
+    deepen(heap, CLASS);
     for (unsigned offset = 0; offset < 160; offset += 3)
         for (unsigned swing = 9; swing < PACK_BLOCKS; swing += 10) {
             while (live_count < WAVE)
@@ -1781,7 +1775,8 @@ int main(void) {
         cmocka_unit_test_setup(heap_is_emptied_without_what_has_no_bound, setup),
         cmocka_unit_test_setup(heap_a_line_of_forks_leaves_few_behind, setup),
         cmocka_unit_test_setup(heap_few_idle_ones_keep_empty_slabs, setup),
-        cmocka_unit_test_setup(heap_asks_few_idle_heaps_for_a_slab, setup), /* last: it leaves many */
+        cmocka_unit_test_setup(heap_asks_few_idle_heaps_for_a_slab, setup), /* late: it leaves many heaps, */
+        /* and those below leave them as others do not expect them: with deep magazines, and with marks */
         cmocka_unit_test_setup(heap_gives_up_what_it_inherited_by_and_by, setup),
         cmocka_unit_test_setup(heap_what_is_put_by_comes_back_in_order, setup),
         cmocka_unit_test_setup(heap_puts_by_as_much_of_a_deep_one_as_it_may, setup),
