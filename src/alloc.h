@@ -71,6 +71,11 @@ static ALWAYS_INLINE void *alloc_malloc(size_t size) {
     return alloc_class(size, sizeclass_of(size));
 }
 
+/* The hit alone; NULL: anything else, alloc_malloc comes next. */
+static ALWAYS_INLINE void *alloc_try(size_t size) {
+    return LIKELY(size <= SIZECLASS_LARGEST) ? alloc_hit(heap_load(), sizeclass_of(size)) : NULL;
+}
+
 static ALWAYS_INLINE void alloc_free(void *block) {
     if (has(tax))
         alloc_pay_tax();
