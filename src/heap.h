@@ -207,7 +207,7 @@ void heap_send(struct heap *heap);
 
 /* Frees a block of another heap's slab of `class`; the heap has an outbox. True: that is full, heap_send comes next. */
 static ALWAYS_INLINE bool heap_post_in(struct outbox *outbox, unsigned class, void *block) {
-    return UNLIKELY(remote_post(outbox, block, sizeclass_table[class].size));
+    return UNLIKELY(remote_post(outbox, block, class));
 }
 
 static inline bool heap_post(struct heap *heap, unsigned class, void *block) {

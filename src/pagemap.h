@@ -103,7 +103,7 @@ static ALWAYS_INLINE unsigned pagemap_kind(uint32_t tag) {
     return tag & 0xff;
 }
 
-/* True for a slab's tag: above its class stands the number of the heap that owns it. */
+/* True for a slab's tag: above its class, which is below SIZECLASS_COUNT, stands the number of the heap that owns it. */
 static ALWAYS_INLINE bool pagemap_is_owned(uint32_t tag) {
     return tag > UINT8_MAX;
 }

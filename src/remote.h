@@ -40,7 +40,7 @@ struct inbox {
         asked[(SIZECLASS_COUNT + 63) / 64]; /* marks that are taken, and classes that are to be collected */
 };
 
-enum { OUTBOX_BLOCKS = 256, OUTBOX_BYTES = 128 * 1024, OUTBOX_LEAST = OUTBOX_BYTES / OUTBOX_BLOCKS };
+enum { OUTBOX_BLOCKS = 256, OUTBOX_BYTES = OUTBOX_BLOCKS * SIZECLASS_POSTED_LEAST };
 
 /* Blocks of others that one thread has freed and not yet sent. */
 struct outbox {
@@ -48,10 +48,10 @@ struct outbox {
     void *blocks[OUTBOX_BLOCKS];
 };
 
-/* Adds a block of `size` bytes. True: the outbox is full and must be sent before the next one. Its thread only. */
-static ALWAYS_INLINE bool remote_post(struct outbox *outbox, void *block, size_t size) {
+/* Adds a block of `class`. True: the outbox is full and must be sent before the next one. Its thread only. */
+static ALWAYS_INLINE bool remote_post(struct outbox *outbox, void *block, unsigned class) {
     outbox->blocks[outbox->count++] = block;
-    outbox->bytes += size > OUTBOX_LEAST ? size : OUTBOX_LEAST; /* so one comparison bounds the number too */
+    outbox->bytes += sizeclass_table[class].posted;
     return outbox->bytes >= OUTBOX_BYTES;
 }
 

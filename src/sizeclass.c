@@ -24,10 +24,11 @@ const uint8_t sizeclass_by_size[SIZECLASS_BY_SIZE] = {GRANULES_1024(0), GRANULES
 #define WORDS(c) ((BLOCKS(c) + 63) / 64)
 #define SHARE(c) (4 * UNIT_SIZE / BLOCK_SIZE(c)) /* blocks in 256 KiB */
 #define MAGAZINE(c) (uint8_t)(SHARE(c) > SIZECLASS_MAGAZINE ? SIZECLASS_MAGAZINE : SHARE(c))
+#define POSTED(c) (BLOCK_SIZE(c) > SIZECLASS_POSTED_LEAST ? BLOCK_SIZE(c) : SIZECLASS_POSTED_LEAST)
 #define ROW(c)                                                                                 \
     {                                                                                          \
         .inverse = UINT64_MAX / BLOCK_SIZE(c) + 1, .size = BLOCK_SIZE(c), .blocks = BLOCKS(c), \
-        .units = UNITS(c), .words = WORDS(c), .magazine = MAGAZINE(c)                          \
+        .units = UNITS(c), .words = WORDS(c), .magazine = MAGAZINE(c), .posted = POSTED(c)     \
     }
 #define ROWS_8(c) \
     ROW((c)), ROW((c) + 1), ROW((c) + 2), ROW((c) + 3), ROW((c) + 4), ROW((c) + 5), ROW((c) + 6), ROW((c) + 7)

@@ -29,6 +29,7 @@ enum {
     SIZECLASS_MAGAZINE = 31, /* pointers in a full magazine of small blocks */
     SIZECLASS_BLOCKS_MOST =
         63 * 64, /* of a slab: 64 of the smallest are given up for a bit of its summary, see remote_return */
+    SIZECLASS_POSTED_LEAST = 512, /* bytes: so one bound on the sum bounds the number of blocks, too */
     UNIT_SHIFT = 16,
     UNIT_SIZE = 1 << UNIT_SHIFT /* bytes: the grain of address space, docs/decisions/0002 */
 };
@@ -40,6 +41,7 @@ struct sizeclass {
     uint8_t units;    /* address units the largest slab takes */
     uint8_t words;    /* 64-bit words that hold a bit for each block */
     uint8_t magazine; /* blocks in a full magazine: at most 256 KiB */
+    uint32_t posted;  /* bytes that a block counts as where blocks wait to be sent to other heaps */
 };
 
 extern const uint8_t sizeclass_by_size[SIZECLASS_BY_SIZE];

@@ -7,7 +7,7 @@ program=$root/build/golden/hot_path
 
 "$root/hakmem" build standard fast observe hardened
 mkdir -p "$root/build/golden"
-cc -std=c11 -O2 -fno-builtin -o "$program" "$root/tests/golden/hot_path.c" -ldl
+cc -std=c11 -O2 -fno-builtin -pthread -o "$program" "$root/tests/golden/hot_path.c" -ldl
 python3 "$root/tests/golden/golden.py" write "$program" \
     "standard=$root/build/standard/libhakmem.so" \
     "fast=$root/build/fast/libhakmem-fast.so" \

@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,7 +20,7 @@
 
 enum { REPEATS = 8, WARM_BLOCKS = 8, WARM_TURNS = 400, LARGE = 40000 };
 
-enum kind { ALLOCATES, ALLOCATES_COUNT, RESIZES, RELEASES, RELEASES_SIZED };
+enum kind { ALLOCATES, ALLOCATES_COUNT, RELEASES_NULL, RESIZES, RELEASES, RELEASES_SIZED, RELEASES_ANOTHERS };
 
 struct entry {
     const char *label, *symbol;
@@ -46,6 +47,8 @@ static const struct entry entries[] = {
     {"operator_new_64", "_Znwm", ALLOCATES, 64},
     {"operator_delete_64", "_ZdlPv", RELEASES, 64},
     {"operator_delete_sized_64", "_ZdlPvm", RELEASES_SIZED, 64},
+    {"null_free", "free", RELEASES_NULL, 0},
+    {"remote_free_64", "free", RELEASES_ANOTHERS, 64},
 };
 
 #if defined(__x86_64__)
@@ -96,7 +99,9 @@ static void *call(const struct entry *entry, uintptr_t function, void *block) {
         return ((void *(*)(size_t, size_t))function)(1, entry->size);
     case RESIZES:
         return ((void *(*)(void *, size_t))function)(block, entry->size - 1);
+    case RELEASES_NULL:
     case RELEASES:
+    case RELEASES_ANOTHERS:
         ((void (*)(void *))function)(block);
         return NULL;
     case RELEASES_SIZED:
@@ -120,16 +125,32 @@ static void class_warm(size_t size) {
     }
 }
 
+static void *allocate(void *size) {
+    return malloc(*(size_t *)size);
+}
+
+static void *allocated_by_another(size_t size) {
+    pthread_t thread;
+    void *block = NULL;
+    pthread_create(&thread, NULL, allocate, &size);
+    pthread_join(thread, &block);
+    return block;
+}
+
+static void *block_for(const struct entry *entry) {
+    if (entry->kind == RELEASES_ANOTHERS)
+        return allocated_by_another(entry->size);
+    return entry->kind >= RESIZES ? malloc(entry->size) : NULL;
+}
+
 static unsigned long counted_call(const struct entry *entry, uintptr_t function) {
-    bool takes_block = entry->kind >= RESIZES;
-    void *block = takes_block ? malloc(entry->size) : NULL;
+    void *block = block_for(entry);
     stepped = 0;
     trap_flag_on();
     void *result = call(entry, function, block);
     trap_flag_off();
     unsigned long count = stepped;
-    if (entry->kind <= RESIZES)
-        free(result);
+    free(result);
     return count;
 }
 

@@ -375,7 +375,7 @@ static unsigned char *block_of(const struct slab *slab, unsigned number) {
 
 /* Holds the block back as a heap does; sends when the outbox is full. */
 static void post(const struct slab *slab, void *block) {
-    if (remote_post(&outbox, block, size_of(slab)))
+    if (remote_post(&outbox, block, slab->class))
         remote_send(&outbox);
 }
 
@@ -410,7 +410,7 @@ static void remote_sends_blocks_of_neighbours_to_their_own_slabs(void **state) {
         for (unsigned order = 0; order < ARRAY_LENGTH(orders); order++) {
             for (unsigned i = 0; i < 3; i++)
                 for (unsigned block = 0; block < slabs[0]->blocks; block++)
-                    remote_post(&outbox, blocks[orders[order][i]][block], size_of(slabs[0]));
+                    remote_post(&outbox, blocks[orders[order][i]][block], slabs[0]->class);
             remote_send(&outbox);
             check_no_report();
             assert_int_equal(collect(&inboxes[0]), 3);
@@ -483,7 +483,7 @@ static void remote_P4_an_outbox_is_bounded(void **state) {
         bool full;
         memset(&outbox, 0, sizeof outbox);
         do {
-            full = remote_post(&outbox, &posted, size);
+            full = remote_post(&outbox, &posted, class);
             posted++;
             bytes += size;
             assert_true(outbox.count <= OUTBOX_BLOCKS);
@@ -495,13 +495,14 @@ static void remote_P4_an_outbox_is_bounded(void **state) {
     uint64_t seed = 5;
     for (int round = 0; round < 200; round++) {
         size_t bytes = 0;
-        unsigned largest = 1 + random_below(&seed, SIZECLASS_COUNT), size;
+        unsigned largest = 1 + random_below(&seed, SIZECLASS_COUNT), size, class;
         memset(&outbox, 0, sizeof outbox);
         do {
             assert_true(outbox.count < OUTBOX_BLOCKS && bytes < OUTBOX_BYTES);
-            size = sizeclass_table[random_below(&seed, largest)].size;
+            class = random_below(&seed, largest);
+            size = sizeclass_table[class].size;
             bytes += size;
-        } while (!remote_post(&outbox, &seed, size));
+        } while (!remote_post(&outbox, &seed, class));
         assert_true(bytes < OUTBOX_BYTES + size);
     }
 }
@@ -534,10 +535,10 @@ static void remote_reports_what_is_twice_in_an_outbox(void **state) {
     for (unsigned i = 0; i < ARRAY_LENGTH(between); i++) {
         for (unsigned apart = 1; apart <= 65; apart += 32) {
             unsigned victim = between[i] * 5 % 7;
-            remote_post(&outbox, blocks[victim], 16);
+            remote_post(&outbox, blocks[victim], 0);
             for (unsigned other = 0; other < between[i]; other++)
-                remote_post(&outbox, blocks[10 + other * apart % 4000], 16);
-            remote_post(&outbox, blocks[victim], 16);
+                remote_post(&outbox, blocks[10 + other * apart % 4000], 0);
+            remote_post(&outbox, blocks[victim], 0);
             remote_send(&outbox);
             assert_int_equal(collect(&inboxes[0]), 1);
             check_only_report(MISUSE_DOUBLE_FREE, blocks[victim]);
@@ -583,7 +584,7 @@ static void remote_P5_sends_without_the_owner_s_line(void **state) {
         struct slab *slab = new_full_slab(class, blocks), before = *slab;
         memset(slab, 0xa5, CACHE_LINE);
         for (unsigned i = 0; i < before.blocks; i++)
-            if (remote_post(&outbox, blocks[i], sizeclass_table[class].size))
+            if (remote_post(&outbox, blocks[i], class))
                 remote_send(&outbox);
         remote_send(&outbox);
         memcpy(slab, &before, CACHE_LINE);
@@ -844,7 +845,7 @@ static void *send_a_share(void *number) {
     for (size_t slab = 0; slab < FREERS; slab++)
         for (size_t i = 0; i < crowd.slabs[slab]->blocks; i++)
             if ((i / 8 + slab) % FREERS == own &&
-                (remote_post(&mine, crowd.blocks[slab][i], 16) || mine.count >= run))
+                (remote_post(&mine, crowd.blocks[slab][i], 0) || mine.count >= run))
                 remote_send(&mine);
     remote_send(&mine);
     __atomic_fetch_sub(&crowd.working, 1, __ATOMIC_RELEASE);
