@@ -267,37 +267,34 @@ static NOINLINE void alloc_send(struct heap *heap, void *caller) {
 }
 
 /* The same where the heap hosts. */
-static NOINLINE void alloc_free_hosted(void *block, unsigned class, struct heap *heap, void *caller) {
+static NOINLINE void alloc_free_hosted(void *block, uint32_t tag, struct heap *heap, void *caller) {
+    unsigned class = pagemap_kind(tag);
     alloc_count_free(heap, class);
     if (!heap_keep_guest(heap, class, block) && heap_post(heap, class, block))
         alloc_send(heap, caller);
 }
 
-/* NULL, and what is no small block of another heap, or nobody's that has one. */
+/* What is not ours, or has no heap to go to; or the thread has none, as one that is watched. */
 static NOINLINE void alloc_free_elsewhere(void *block, uint32_t tag, struct heap *heap, void *caller) {
-    unsigned kind = pagemap_kind(tag);
-    if (block == NULL)
-        return;
-    if (kind == PAGEMAP_RUN || kind == PAGEMAP_MAPPING)
-        alloc_free_large(block, caller);
-    else if (heap != &heap_none || !alloc_free_watched_hit(tag, block))
+    if (heap != &heap_none || !alloc_free_watched_hit(tag, block))
         alloc_free_for(tag, block, caller);
 }
 
 /* What is not the heap's own small block; `mixed` is its tag with the thread's own mixed in. First of all a block of
- * another heap, which goes to the outbox. All else apart, so that this lies in two lines of the cache. */
+ * another heap, which goes to the outbox: what lies in its way does so in two lines of the cache. */
 NOINLINE void alloc_free_other(void *block, unsigned mixed, struct heap *heap) {
     uint32_t tag = mixed ^ heap_current.tag;
-    unsigned class = pagemap_kind(tag);
     struct outbox *outbox = heap->posting;
     bool owned = pagemap_is_owned(tag);
     if (LIKELY(owned && outbox)) {
-        alloc_count_free(heap, class);
-        if (heap_post_in(outbox, class, block))
+        alloc_count_free(heap, pagemap_kind(tag));
+        if (heap_post_in(outbox, pagemap_kind(tag), block))
             alloc_send(heap, __builtin_return_address(0));
     } else if (owned && heap_hosts(heap)) {
-        alloc_free_hosted(block, class, heap, __builtin_return_address(0));
-    } else {
+        alloc_free_hosted(block, tag, heap, __builtin_return_address(0));
+    } else if (tag == PAGEMAP_RUN || tag == PAGEMAP_MAPPING) {
+        alloc_free_large(block, __builtin_return_address(0));
+    } else if (block != NULL) {
         alloc_free_elsewhere(block, tag, heap, __builtin_return_address(0));
     }
 }
