@@ -197,7 +197,7 @@ static ALWAYS_INLINE unsigned remote_pack(struct parcels *parcels, void *const *
 
 void remote_send(struct outbox *outbox) {
     struct parcels parcels;
-    unsigned count = (unsigned)outbox->count, packed;
+    unsigned count = outbox->count, packed;
     ASSERT(P4, count <= OUTBOX_BLOCKS);
     memset(parcels.place, 0, sizeof parcels.place);
     parcels.count = 0;
@@ -209,7 +209,7 @@ void remote_send(struct outbox *outbox) {
             packed = 1;
         }
     }
-    outbox->count = outbox->bytes = 0;
+    outbox->posted = 0;
     remote_send_parcels(&parcels);
 }
 

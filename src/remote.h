@@ -44,15 +44,23 @@ enum { OUTBOX_BLOCKS = 256, OUTBOX_BYTES = OUTBOX_BLOCKS * SIZECLASS_POSTED_LEAS
 
 /* Blocks of others that one thread has freed and not yet sent. */
 struct outbox {
-    size_t count, bytes;
+    union {
+        uint64_t posted; /* both sums, which a block changes at once */
+        struct {
+            uint32_t count, bytes; /* of a block of few bytes SIZECLASS_POSTED_LEAST */
+        };
+    };
     void *blocks[OUTBOX_BLOCKS];
 };
 
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "count is the lower half");
+
 /* Adds a block of `class`. True: the outbox is full and must be sent before the next one. Its thread only. */
 static ALWAYS_INLINE bool remote_post(struct outbox *outbox, void *block, unsigned class) {
-    outbox->blocks[outbox->count++] = block;
-    outbox->bytes += sizeclass_table[class].posted;
-    return outbox->bytes >= OUTBOX_BYTES;
+    uint64_t posted = outbox->posted;
+    outbox->blocks[(uint32_t)posted] = block;
+    outbox->posted = posted += sizeclass_table[class].posted;
+    return posted >= (uint64_t)OUTBOX_BYTES << 32;
 }
 
 /* Sends everything in the outbox; at most OUTBOX_BLOCKS blocks' work. Its thread only. */

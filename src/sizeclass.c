@@ -24,7 +24,8 @@ const uint8_t sizeclass_by_size[SIZECLASS_BY_SIZE] = {GRANULES_1024(0), GRANULES
 #define WORDS(c) ((BLOCKS(c) + 63) / 64)
 #define SHARE(c) (4 * UNIT_SIZE / BLOCK_SIZE(c)) /* blocks in 256 KiB */
 #define MAGAZINE(c) (uint8_t)(SHARE(c) > SIZECLASS_MAGAZINE ? SIZECLASS_MAGAZINE : SHARE(c))
-#define POSTED(c) (BLOCK_SIZE(c) > SIZECLASS_POSTED_LEAST ? BLOCK_SIZE(c) : SIZECLASS_POSTED_LEAST)
+#define POSTED(c) \
+    ((uint64_t)(BLOCK_SIZE(c) > SIZECLASS_POSTED_LEAST ? BLOCK_SIZE(c) : SIZECLASS_POSTED_LEAST) << 32 | 1)
 #define ROW(c)                                                                                 \
     {                                                                                          \
         .inverse = UINT64_MAX / BLOCK_SIZE(c) + 1, .size = BLOCK_SIZE(c), .blocks = BLOCKS(c), \

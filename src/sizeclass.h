@@ -36,12 +36,12 @@ enum {
 
 struct sizeclass {
     uint64_t inverse; /* ceil(2^64 / size) */
+    uint64_t posted;  /* what a block adds to the sums of an outbox: 1, and in the upper half its bytes */
     uint32_t size;    /* bytes a block */
     uint16_t blocks;  /* in the largest slab */
     uint8_t units;    /* address units the largest slab takes */
     uint8_t words;    /* 64-bit words that hold a bit for each block */
     uint8_t magazine; /* blocks in a full magazine: at most 256 KiB */
-    uint32_t posted;  /* bytes that a block counts as where blocks wait to be sent to other heaps */
 };
 
 extern const uint8_t sizeclass_by_size[SIZECLASS_BY_SIZE];
