@@ -401,6 +401,46 @@ static void alloc_blocks_freed_elsewhere_come_back(void **state) {
     assert_true(superslab_mapped_bytes() - superslab_free_bytes() <= mapped + 4 * MIB);
 }
 
+static void *allocate_some(void *blocks) {
+    for (unsigned i = 0; i < 8; i++)
+        ((void **)blocks)[i] = alloc_malloc(200);
+    return NULL;
+}
+
+/* What another's heap has: the first one goes home at once, the next into the outbox; while the heap hosts the next malloc gets it. */
+static void alloc_what_others_have_waits_or_stays(void **state) {
+    (void)state;
+    if (has(verify_free))
+        skip();
+    void *blocks[8];
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, allocate_some, blocks), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    alloc_free(alloc_malloc(200)); /* the class has an array */
+    alloc_free(blocks[0]);
+    heap_send(heap_own);
+    alloc_free(blocks[1]);
+    struct outbox *outbox = heap_own->outbox;
+    assert_int_equal(outbox->count, 1);
+    assert_ptr_equal(outbox->blocks[0], blocks[1]);
+    assert_int_equal(outbox->bytes, SIZECLASS_POSTED_LEAST);
+    heap_own->posting = NULL;
+    heap_own->hosted = true;
+    uint64_t kept = heap_own->kept;
+    alloc_free(blocks[2]);
+    alloc_free(NULL);
+    alloc_free(alloc_malloc(100000));
+    assert_int_equal(heap_own->kept - kept, 1);
+    assert_int_equal(outbox->count, 1);
+    assert_ptr_equal(alloc_malloc(200), blocks[2]);
+    heap_own->posting = outbox;
+    for (unsigned i = 2; i < ARRAY_LENGTH(blocks); i++)
+        alloc_free(blocks[i]);
+    assert_int_equal(outbox->count, ARRAY_LENGTH(blocks) - 1);
+    heap_send(heap_own);
+    assert_int_equal(outbox->posted, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(alloc_P2_success_and_free_keep_errno, kernel_reset),
@@ -418,6 +458,7 @@ int main(void) {
         cmocka_unit_test_setup(alloc_uses_all_there_is_before_it_refuses, kernel_reset),
         cmocka_unit_test_setup(alloc_borrows_a_heap_after_the_thread_has_ended, kernel_reset),
         cmocka_unit_test_setup(alloc_blocks_freed_elsewhere_come_back, kernel_reset),
+        cmocka_unit_test_setup(alloc_what_others_have_waits_or_stays, kernel_reset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
