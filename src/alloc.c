@@ -53,15 +53,26 @@ static ALWAYS_INLINE void *alloc_refilled(unsigned class, struct heap *heap, con
     return block;
 }
 
+/* The class has no magazine: its first blocks may be those of another, which may be at hand. */
+static COLD void *alloc_begun(unsigned class, struct heap *heap, const void *caller) {
+    unsigned serving = heap_serving(heap, class);
+    void *block = serving == class ? NULL : alloc_hit(heap, serving);
+    return block ? block : alloc_refilled(serving, heap, caller);
+}
+
 NOINLINE void *alloc_miss(size_t size, unsigned class, struct heap *heap) {
     if (UNLIKELY(heap == &heap_none))
         return alloc_without_heap(size, class, __builtin_return_address(0));
+    if (UNLIKELY(heap_has_not_begun(heap, class)))
+        return alloc_begun(class, heap, __builtin_return_address(0));
     return alloc_refilled(class, heap, __builtin_return_address(0));
 }
 
 NOINLINE void *alloc_miss_for(size_t size, unsigned class, struct heap *heap, const void *caller) {
     if (UNLIKELY(heap == &heap_none))
         return alloc_without_heap(size, class, caller);
+    if (UNLIKELY(heap_has_not_begun(heap, class)))
+        return alloc_begun(class, heap, caller);
     return alloc_refilled(class, heap, caller);
 }
 

@@ -13,6 +13,8 @@ enum {
     SWEEP_EVERY = 4,    /* full magazines */
     SWEEPS_MOST = 4,    /* in one call */
     SWEEP = 2,          /* classes looked at for a magazine that is emptied on behalf of another */
+    LODGERS_MOST = 4,   /* blocks of a class ... */
+    LODGERS_OF = 2048,  /* ... of less than so many bytes: of longer ones hardly two share a page */
     DRAINING = 2,       /* during a burst the magazine holds at most this part of the class's blocks */
     LEAST_HELD = 4,     /* blocks, and that many at least */
     LOOKED_AT = 16,     /* blocks in a row: a run, when the first two and the last are in one unit ... */
@@ -138,6 +140,17 @@ static unsigned heap_wanted(const struct heap_class *mine, bool again) {
     unsigned most = again || !heap_is_deep(mine) ? mine->largest : HEAP_ARRAY_WORDS - 1;
     unsigned want = mine->refill ? mine->refill : heaps.prewarm ? heaps.prewarm : 1;
     return want < most ? want : most;
+}
+
+/* The class of the power of two that its blocks fit into, which many classes then share. A program takes a block or two of many sizes, and
+ * each class that begins costs a page, a slab's record and a magazine. docs/experiments/lodgers.md */
+COLD unsigned heap_serving(struct heap *heap, unsigned class) {
+    struct heap_class *mine = &heap->class[class];
+    unsigned size = sizeclass_table[class].size, host = sizeclass_of((size_t)2 << bits_highest(size - 1));
+    if (mine->lodged >= LODGERS_MOST || host == class || size >= LODGERS_OF)
+        return class;
+    mine->lodged++;
+    return host;
 }
 
 void *heap_refill(struct heap *heap, unsigned class) {

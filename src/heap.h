@@ -50,6 +50,7 @@ struct heap_class {
     bool filled;                 /* what moved last between the two came from the spare */
     uint8_t refill;   /* blocks that the next refill brings: doubles, and halves when one is full */
     uint8_t sentinel; /* where the array's NULL stands: higher while the class drains, so that less is held */
+    uint8_t lodged;   /* blocks that another class has served before there was an array */
     uint32_t out;     /* blocks of the class's slabs that are in nobody's bits: in use or in a magazine */
 };
 
@@ -181,6 +182,14 @@ void heap_set_aside(struct heap *heap);
 
 /* The thread needs it no longer: its blocks go back to their slabs, empty slabs go home, but for a few. */
 void heap_retire(struct heap *heap);
+
+/* True until the class has a magazine: heap_serving then says who serves it. Where frees are verified there are none. */
+static ALWAYS_INLINE bool heap_has_not_begun(const struct heap *heap, unsigned class) {
+    return !has(verify_free) && heap->class[class].array == NULL;
+}
+
+/* The class that serves the next request of one that has not begun: its first few lodge with one of larger blocks. */
+unsigned heap_serving(struct heap *heap, unsigned class);
 
 /* A block of `class` when its magazine is empty. NULL: no memory. */
 void *heap_refill(struct heap *heap, unsigned class);

@@ -22,7 +22,7 @@ enum options_row_id {
     OPTIONS_ROWS
 };
 
-static const struct options_row {
+RARE_CONSTANT static const struct options_row {
     char name[32];
     char alias[32];
     char unit[12];
@@ -248,16 +248,27 @@ static bool options_known(const char *entry) {
     return false;
 }
 
+static bool options_may_name(const char *entry) {
+    return strncmp(entry, OPTIONS_PREFIX, sizeof OPTIONS_PREFIX - 1) == 0;
+}
+
+/* Most processes are given no option, and then one look at the environment tells, not one for each of them. */
+static bool options_are_given(void) {
+    const char *entry;
+    for (size_t i = 0; (entry = os_environment(i)) != NULL; i++)
+        if (*entry == *OPTIONS_PREFIX && options_may_name(entry))
+            return true;
+    return false;
+}
+
 static void options_report_unknown(void) {
     const char *entry;
     for (size_t i = 0; (entry = os_environment(i)) != NULL; i++)
-        if (strncmp(entry, OPTIONS_PREFIX, sizeof OPTIONS_PREFIX - 1) == 0 && !options_known(entry))
+        if (options_may_name(entry) && !options_known(entry))
             log_line("%s (no such option; HAKMEM_VERBOSE=1 lists them): %s", options_complain(), entry);
 }
 
-void options_read(void) {
-    if (os_secure())
-        return;
+static void options_read_given(void) {
     options_state.asked = 0; /* a page that is first read, and then written, is faulted twice */
     options_ask(OPTIONS_ROW_strict);
     options_ask(OPTIONS_ROW_profile);
@@ -271,6 +282,11 @@ void options_read(void) {
         options_print();
     if (options_state.refused)
         os_exit(OPTIONS_REFUSED_STATUS);
+}
+
+void options_read(void) {
+    if (!os_secure() && options_are_given())
+        options_read_given();
 }
 
 static const char *options_word_of(enum options_row_id row, size_t value) {

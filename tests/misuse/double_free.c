@@ -10,10 +10,11 @@ int main(void) {
     for (size_t i = 0; i < BLOCKS; i++) {
         blocks[i] = malloc(40);
     }
-    void *block = misuse_address(blocks[0]);
+    void *block = misuse_address(blocks[BLOCKS / 2]); /* not one of the first, which are of a larger class */
     free(block);
     free(block);
-    for (size_t i = 1; i < BLOCKS; i++) {
+    blocks[BLOCKS / 2] = NULL;
+    for (size_t i = 0; i < BLOCKS; i++) {
         free(blocks[i]); /* enough of them that a thread's cache must look at what it holds */
     }
     return misuse_survived();

@@ -10,7 +10,7 @@ int main(void) {
     for (size_t i = 0; i < BLOCKS; i++) {
         blocks[i] = malloc(40);
     }
-    free(misuse_address(blocks[0] + 16));
+    free(misuse_address(blocks[BLOCKS / 2] + 16)); /* not of one of the first, which are of a larger class */
     for (size_t i = 0; i < BLOCKS; i++) {
         free(blocks[i]); /* enough of them that a thread's cache must look at what it holds */
     }

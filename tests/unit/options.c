@@ -13,7 +13,7 @@ static struct {
     bool secure;
     char lines[LINES][400];
     int count;
-    int status;
+    int status, asked;
     jmp_buf back;
 } fake;
 
@@ -25,6 +25,7 @@ const char *os_environment(size_t i) {
 
 const char *os_getenv(const char *name) {
     size_t length = strlen(name);
+    fake.asked++;
     for (size_t i = 0; fake.entries[i] != NULL; i++)
         if (strncmp(fake.entries[i], name, length) == 0 && fake.entries[i][length] == '=')
             return fake.entries[i] + length + 1;
@@ -82,6 +83,15 @@ static void options_P1_defaults_are_the_speed_profile(void **state) {
     assert_memory_equal(&options, &untouched, sizeof options);
     assert_string_equal(options_profile_name(), "speed");
     assert_int_equal(fake.count, 0);
+}
+
+/* What starts every process on a system: one look at the environment, not one for each option. */
+static void options_asks_nothing_where_none_is_given(void **state) {
+    READ("HOME=/", "HAKMEM=1", "HAK=1", "H", "");
+    assert_int_equal(fake.asked, 0);
+    setup(state);
+    READ("HOME=/", "HAKMEM_STATS=1");
+    assert_true(options.stats && fake.asked >= OPTIONS_ROWS);
 }
 
 static void options_profiles_and_their_older_names(void **state) {
@@ -216,6 +226,7 @@ static void options_verbose_prints_every_value(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(options_P1_defaults_are_the_speed_profile, setup),
+        cmocka_unit_test_setup(options_asks_nothing_where_none_is_given, setup),
         cmocka_unit_test_setup(options_profiles_and_their_older_names, setup),
         cmocka_unit_test_setup(options_P2_a_value_by_itself_wins, setup),
         cmocka_unit_test_setup(options_P2_lean_switch_wins_over_the_profile, setup),

@@ -292,6 +292,43 @@ static void alloc_counts_every_call(void **state) {
     assert_true(heap_own->class[class].largest > 31); /* it went on */
 }
 
+enum { LODGERS = 4, LODGERS_OF = 2048 };
+
+/* The first blocks of a class that has not begun are those of the next power of two; then it has its own, and there it stays. */
+static void check_lodgers(unsigned class) {
+    size_t size = sizeclass_table[class].size, host = 16;
+    unsigned before = heap_own->class[class].lodged;
+    void *blocks[2 * LODGERS];
+    while (host < size)
+        host *= 2;
+    for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++) {
+        bool lodges = before + i < LODGERS && host > size && size < LODGERS_OF;
+        blocks[i] = i % 2 ? alloc_calloc(1, size) : alloc_malloc(size);
+        assert_non_null(blocks[i]);
+        assert_int_equal(alloc_usable_size(blocks[i]), lodges ? host : size);
+        memset(blocks[i], 0xff, size);
+    }
+    for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
+        alloc_free(blocks[i]);
+    void *block = alloc_malloc(size);
+    assert_int_equal(alloc_usable_size(block), size);
+    alloc_free(block);
+}
+
+/* One of the first tests: most classes of the thread's heap have not begun. */
+static void alloc_first_blocks_of_a_class_lodge(void **state) {
+    (void)state;
+    if (has(verify_free))
+        skip();
+    unsigned checked = 0;
+    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
+        if (heap_has_not_begun(heap_own, class)) {
+            check_lodgers(class);
+            checked++;
+        }
+    assert_true(checked > SIZECLASS_COUNT / 2);
+}
+
 static void alloc_refuses_what_is_not_ours(void **state) {
     (void)state;
     if (has(verify_free))
@@ -448,6 +485,7 @@ static void alloc_what_others_have_waits_or_stays(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(alloc_P2_success_and_free_keep_errno, kernel_reset),
+        cmocka_unit_test_setup(alloc_first_blocks_of_a_class_lodge, kernel_reset),
         cmocka_unit_test_setup(alloc_counts_calls_for_large_blocks, kernel_reset),
         cmocka_unit_test_setup(alloc_P3_sizes_that_no_system_has, kernel_reset),
         cmocka_unit_test_setup(alloc_P3_a_kernel_without_memory, kernel_reset),
