@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from lab import statistics
+from lab import sharing, statistics
 from lab.model import Allocator, Machine
 from lab.pairs import Comparison
 from lab.progress import spoken_time
@@ -17,7 +17,8 @@ LEVELS = {"run": statistics.BAND_RUN_TIME, "build": statistics.BAND_BUILD}
 
 @dataclass
 class Outcome:
-    """One candidate on one workload: its interval against the reference, the verdict and one line of reason."""
+    """One candidate on one workload: its interval against the reference, the verdict and one line of reason; and what it is while the
+    core is shared and while it is not, where both were seen."""
 
     comparison: Comparison
     reference: Allocator
@@ -27,6 +28,7 @@ class Outcome:
     verdict: str
     noise: statistics.Noise
     reason: str
+    sharing: sharing.Sharing | None = None
 
 
 @dataclass
@@ -54,7 +56,8 @@ def outcome(comparison: Comparison, candidate: Allocator, band: float) -> Outcom
     told = interval.n >= statistics.FEWEST_BLOCKS or comparison.metric == "instructions"
     verdict = statistics.verdict(interval, band) if told else "NEUTRAL"
     reason = reason_of(interval, verdict, noise, band, comparison)
-    return Outcome(comparison, reference, candidate, band, interval, verdict, noise, reason)
+    shared = sharing.of(comparison, candidate.name, reference.name)
+    return Outcome(comparison, reference, candidate, band, interval, verdict, noise, reason, shared)
 
 
 def reason_of(

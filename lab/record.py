@@ -17,7 +17,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from lab import builds, statistics
+from lab import builds, sharing, statistics
 from lab.experiment import Experiment, Outcome
 from lab.model import Allocator, Sample
 from lab.pairs import Comparison, Run
@@ -25,7 +25,8 @@ from lab.pairs import Comparison, Run
 ROOT = Path(__file__).resolve().parents[1]
 DIRECTORY = ROOT / "docs/experiments"
 COLUMNS = (
-    "block name order value wall_s user_s system_s peak_rss_kb minor_faults major_faults voluntary involuntary started"
+    "block name order value wall_s user_s system_s peak_rss_kb minor_faults major_faults voluntary involuntary started "
+    "before after"
 ).split()
 FLAT_LIST = re.compile(r"\[\n([^\[\]{}]*)\]")
 LINE_END = re.compile(r"\n\s*")
@@ -57,7 +58,8 @@ def rows(comparison: Comparison) -> list[list[Any]]:
 
 
 def _figures(sample: Sample) -> list[Any]:
-    values = asdict(sample)
+    before, after = sample.extra.get("sharing", (0.0, 0.0))
+    values = asdict(sample) | {"before": before, "after": after}
     return [round(values[name], 6) if isinstance(values[name], float) else values[name] for name in COLUMNS[2:]]
 
 
@@ -88,6 +90,7 @@ def outcome_json(outcome: Outcome) -> dict[str, Any]:
         "band": outcome.band,
         "interval": asdict(outcome.interval),
         "noise": asdict(outcome.noise),
+        "sharing": asdict(outcome.sharing) if outcome.sharing else None,
         "other_metrics": {name: asdict(found) for name, found in other_intervals(outcome).items()},
     }
 
@@ -153,6 +156,7 @@ def _verdicts(experiment: Experiment) -> list[str]:
         cells = [comparison.workload.name, found.candidate.name, found.reference.name, f"**{found.interval}**"]
         cells += [str(found.interval.n), comparison.metric, f"{found.verdict}: {found.reason}"]
         table.append(f"| {' | '.join(cells)} |")
+        table += [f"| | | | {interval} | {interval.n} pairs | {name} | |" for name, interval in sharing.rows(found.sharing)]
         for name, interval in other_intervals(found).items():
             table.append(f"| | | | {interval} | {interval.n} | {name} | |")
     return table

@@ -36,6 +36,7 @@ PEAK = re.compile(r"^\[RSS\] peak_kb=(\d+)$", re.M)
 COLLECTED = re.compile(r"Collected\s*:\s*(\d+)")
 STRACE_ROW = re.compile(r"^\s*[\d.]+\s+[\d.]+\s+\d+\s+(\d+)\s+(?:\d+\s+)?(\w+)$", re.M)
 LAST_WORDS = 400
+REPORTED = 11  # words of child.c's line
 
 
 def child_program() -> Path:
@@ -87,10 +88,10 @@ def run_once(
     if report is None:
         raise CrashError(f"{what} took longer than {timeout:.0f} s", err[-LAST_WORDS:])
     words = report.split()
-    if len(words) != 9:
+    if len(words) != REPORTED:
         reason = os.strerror(int(words[1])) if len(words) == 2 else "the starter died"
         raise CrashError(f"{what} cannot be started: {reason}", err[-LAST_WORDS:])
-    status, wall, user, system, peak, minor, major, voluntary, involuntary = map(int, words)
+    status, wall, user, system, peak, minor, major, voluntary, involuntary, before, after = map(int, words)
     if status != 0:
         raise CrashError(f"{what} {_ending(status)}", (err or out)[-LAST_WORDS:])
     wall_s = wall / 1e9
@@ -108,7 +109,7 @@ def run_once(
         involuntary=involuntary,
         order=order,
         started=started,
-        extra={"cpu": cpu} if cpu is not None else {},
+        extra={"cpu": cpu, "sharing": (before / 1e3, after / 1e3)} if cpu is not None else {},
     )
 
 
@@ -203,6 +204,6 @@ def _outside(command: Sequence[str], env: Mapping[str, str], timeout: float, too
     """Standard error of a command that runs under a counting tool."""
     report, out, err = _measured(command, env, None, timeout)
     words = (report or "").split()
-    if len(words) != 9 or words[0] != "0":
+    if len(words) != REPORTED or words[0] != "0":
         raise CrashError(f"the command failed under {tool}", (err or out)[-LAST_WORDS:])
     return err

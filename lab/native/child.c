@@ -7,9 +7,13 @@
  * from before the fork to after the wait, without an interpreter in between. It is static, so that LD_PRELOAD, which
  * is meant for the command, does not touch it.
  *
- * It writes one line to FD: "status wall_ns user_us system_us peak_kb minor major voluntary involuntary", where
- * status is the one of wait(), and exits with 0. When the command cannot be started it writes "error ERRNO".
+ * It writes one line to FD: "status wall_ns user_us system_us peak_kb minor major voluntary involuntary before after",
+ * where status is the one of wait(), and exits with 0. When the command cannot be started it writes "error ERRNO".
  * Its death kills the command, and the death of its own parent kills it.
+ *
+ * `before` and `after` tell whether the core had another hardware thread to serve, around the command (lab/sharing.py): how
+ * long a loop takes that keeps the core's units busy, in thousandths of one that waits for itself. Two hardware threads
+ * share the units, so the first gets slower and the second does not; how fast the clock runs is in both. 0: not pinned.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -43,6 +47,46 @@ static int pin(int cpu) {
     return sched_setaffinity(0, sizeof set, &set);
 }
 
+enum {
+    PIECES = 3,
+    BUSY_STEPS = 400000,
+    WAITING_STEPS = 250000
+}; /* a third of a millisecond each on a core of 2022 */
+
+/* Six sums that do not wait for each other. */
+static void keep_units_busy(void) {
+    unsigned long a = 1, b = 2, c = 3, d = 4, e = 5, f = 6;
+    for (unsigned long i = 0; i < BUSY_STEPS; i++) {
+        a += i, b ^= i, c += i, d ^= i, e += i, f ^= i;
+        __asm__ volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f));
+    }
+}
+
+/* Each product waits for the one before. */
+static void wait_for_itself(void) {
+    unsigned long a = 1;
+    for (unsigned long i = 0; i < WAITING_STEPS; i++) {
+        a *= 6364136223846793005u;
+        __asm__ volatile("" : "+r"(a));
+    }
+}
+
+/* The shortest of a few, so that an interrupt does not count. */
+static long long shortest(void (*loop)(void)) {
+    long long least = 0;
+    for (int piece = 0; piece < PIECES; piece++) {
+        long long begin = now_ns();
+        loop();
+        long long took = now_ns() - begin;
+        least = piece == 0 || took < least ? took : least;
+    }
+    return least > 0 ? least : 1;
+}
+
+static long long sharing(int cpu) {
+    return cpu < 0 ? 0 : 1000 * shortest(keep_units_busy) / shortest(wait_for_itself);
+}
+
 /* Returns only when the command could not be started. */
 static void become(char **command, int failure) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -58,15 +102,15 @@ int main(int argc, char **argv) {
     struct rusage cost;
     if (argc < 4)
         return 2;
-    int report = atoi(argv[1]);
+    int report = atoi(argv[1]), cpu = atoi(argv[2]);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     fcntl(report, F_SETFD, FD_CLOEXEC);
-    if (pin(atoi(argv[2])) != 0 || pipe2(failure, O_CLOEXEC) != 0) {
+    if (pin(cpu) != 0 || pipe2(failure, O_CLOEXEC) != 0) {
         dprintf(report, "error %d\n", errno);
         return 1;
     }
 
-    long long begin = now_ns();
+    long long before = sharing(cpu), begin = now_ns();
     pid_t pid = fork();
     if (pid < 0) {
         dprintf(report, "error %d\n", errno);
@@ -83,8 +127,8 @@ int main(int argc, char **argv) {
         dprintf(report, "error %d\n", reason);
         return 1;
     }
-    dprintf(report, "%d %lld %lld %lld %ld %ld %ld %ld %ld\n", status, wall, microseconds(cost.ru_utime),
-            microseconds(cost.ru_stime), cost.ru_maxrss, cost.ru_minflt, cost.ru_majflt, cost.ru_nvcsw,
-            cost.ru_nivcsw);
+    dprintf(report, "%d %lld %lld %lld %ld %ld %ld %ld %ld %lld %lld\n", status, wall,
+            microseconds(cost.ru_utime), microseconds(cost.ru_stime), cost.ru_maxrss, cost.ru_minflt,
+            cost.ru_majflt, cost.ru_nvcsw, cost.ru_nivcsw, before, sharing(cpu));
     return 0;
 }

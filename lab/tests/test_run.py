@@ -27,6 +27,13 @@ def test_the_line_of_the_contract_is_the_value():
     assert sample.wall_s > 0 and abs(sample.started - time.time()) < 600
 
 
+def test_a_pinned_run_says_whether_the_core_was_shared():
+    cpu = max(os.sched_getaffinity(0))
+    before, after = run.run_once(shell(LINE), GLIBC, cpu=cpu).extra["sharing"]
+    assert 0.05 < before < 50 and 0.05 < after < 50  # a quotient of two loops of like length; the machine may be busy
+    assert "sharing" not in run.run_once(shell(LINE), GLIBC).extra
+
+
 def test_of_several_lines_the_last_one_counts():
     assert run.run_once(shell(LINE + LINE.replace("1234567", "8.5")), GLIBC).value == 8.5
 
