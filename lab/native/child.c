@@ -1,6 +1,6 @@
 /* child: starts one measured command and reports what it cost, exactly.
  *
- * usage: child FD CPU COMMAND...      CPU: a number, or -1 to leave the command where it may run
+ * usage: child FD CPU SHARING COMMAND...      CPU: a number, or -1 to leave the command where it may run; SHARING: 0 or 1, see below
  *
  * Why a program of its own: ru_maxrss survives exec, so the peak of a command started from Python would be at least
  * Python's; this one is linked statically and starts with a few pages. For the same reason it measures the wall time:
@@ -13,7 +13,7 @@
  *
  * `before` and `after` tell whether the core had another hardware thread to serve, around the command (lab/sharing.py): how
  * long a loop takes that keeps the core's units busy, in thousandths of one that waits for itself. Two hardware threads
- * share the units, so the first gets slower and the second does not; how fast the clock runs is in both. 0: not pinned.
+ * share the units, so the first gets slower and the second does not; how fast the clock runs is in both. 0: not pinned, or not asked for.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -83,8 +83,8 @@ static long long shortest(void (*loop)(void)) {
     return least > 0 ? least : 1;
 }
 
-static long long sharing(int cpu) {
-    return cpu < 0 ? 0 : 1000 * shortest(keep_units_busy) / shortest(wait_for_itself);
+static long long sharing(void) {
+    return 1000 * shortest(keep_units_busy) / shortest(wait_for_itself);
 }
 
 /* Returns only when the command could not be started. */
@@ -100,9 +100,9 @@ static void become(char **command, int failure) {
 int main(int argc, char **argv) {
     int failure[2], status, reason = 0;
     struct rusage cost;
-    if (argc < 4)
+    if (argc < 5)
         return 2;
-    int report = atoi(argv[1]), cpu = atoi(argv[2]);
+    int report = atoi(argv[1]), cpu = atoi(argv[2]), asked = cpu >= 0 && atoi(argv[3]);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     fcntl(report, F_SETFD, FD_CLOEXEC);
     if (pin(cpu) != 0 || pipe2(failure, O_CLOEXEC) != 0) {
@@ -110,14 +110,14 @@ int main(int argc, char **argv) {
         return 1;
     }
 
-    long long before = sharing(cpu), begin = now_ns();
+    long long before = asked ? sharing() : 0, begin = now_ns();
     pid_t pid = fork();
     if (pid < 0) {
         dprintf(report, "error %d\n", errno);
         return 1;
     }
     if (pid == 0)
-        become(argv + 3, failure[1]);
+        become(argv + 4, failure[1]);
     while (wait4(pid, &status, 0, &cost) < 0 && errno == EINTR)
         ;
     long long wall = now_ns() - begin;
@@ -129,6 +129,6 @@ int main(int argc, char **argv) {
     }
     dprintf(report, "%d %lld %lld %lld %ld %ld %ld %ld %ld %lld %lld\n", status, wall,
             microseconds(cost.ru_utime), microseconds(cost.ru_stime), cost.ru_maxrss, cost.ru_minflt,
-            cost.ru_majflt, cost.ru_nvcsw, cost.ru_nivcsw, before, sharing(cpu));
+            cost.ru_majflt, cost.ru_nvcsw, cost.ru_nivcsw, before, asked ? sharing() : 0LL);
     return 0;
 }

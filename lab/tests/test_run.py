@@ -32,6 +32,7 @@ def test_a_pinned_run_says_whether_the_core_was_shared():
     before, after = run.run_once(shell(LINE), GLIBC, cpu=cpu).extra["sharing"]
     assert 0.05 < before < 50 and 0.05 < after < 50  # a quotient of two loops of like length; the machine may be busy
     assert "sharing" not in run.run_once(shell(LINE), GLIBC).extra
+    assert run.run_once(shell(LINE), GLIBC, cpu=cpu, sharing=False).extra == {"cpu": cpu}
 
 
 def test_of_several_lines_the_last_one_counts():
