@@ -14,6 +14,7 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
+from lab import sharing
 from lab.campaign import Campaign, Result, geometric_mean, standing
 from lab.statistics import Interval
 
@@ -110,6 +111,8 @@ def workload_table(result: Result, reference: str) -> Group:
         count = f"{len(comparison.blocks)} block" + "s" * (len(comparison.blocks) > 1)
         title += f"\n  {METRICS[comparison.metric]}, {count} in {comparison.seconds:.0f} s ({stop}); "
         title += f"after {workload.after}; speed is relative to {reference}"
+        shared = sharing.seen(comparison)
+        title += f"\n  {sharing.words(shared[1])}" if shared else ""
     table = _table(["allocator"], ["median", RATIO, "peak MB", "faults"])
     table.add_column(_heading(f"{reference} is"))
     against = reference in result.measured

@@ -62,15 +62,21 @@ def constant(quotients: Sequence[float]) -> float | None:
     return lowest if peak > CROWDED * beside else None
 
 
-def of(comparison: Comparison, candidate: str, reference: str) -> Sharing | None:
-    """What is known of the two levels; None when there were not two."""
+def seen(comparison: Comparison) -> tuple[float, float] | None:
+    """The constant, and at which share of the runs' ends the core was not to itself; None when it was never shared, or always."""
     quotients = [value for block in comparison.blocks for run in block for value in _ends(run)]
     lowest = constant(quotients)
-    if lowest is None:
+    if lowest is None or max(quotients) <= lowest * SHARED_FROM:
         return None
-    share = sum(value > lowest * PEAK for value in quotients) / len(quotients)
-    if not any(value > lowest * SHARED_FROM for value in quotients):
+    return lowest, sum(value > lowest * PEAK for value in quotients) / len(quotients)
+
+
+def of(comparison: Comparison, candidate: str, reference: str) -> Sharing | None:
+    """What is known of the two levels; None when there were not two."""
+    found = seen(comparison)
+    if not found:
         return None
+    lowest, share = found
     alone, shared = [], []
     for half in _halves(comparison):
         ends = [value for run in half for value in _ends(run)]
@@ -92,9 +98,14 @@ def rows(found: Sharing | None) -> list[tuple[str, statistics.Interval]]:
     return [("the core to itself", found.alone), ("the core shared", found.shared)]
 
 
+def words(share: float) -> str:
+    """In a sentence."""
+    return f"another hardware thread had part of the core {100 * share:.0f} % of the time"
+
+
 def lines(found: Sharing) -> list[str]:
     """What is said of it, for people."""
-    first = f"  another hardware thread had part of the core {100 * found.share:.0f} % of the time"
+    first = f"  {words(found.share)}"
     if not found.alone or not found.shared:
         return [f"{first}; too few pairs of runs to tell what that changes: a larger --budget would"]
     text = [

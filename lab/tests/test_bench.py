@@ -126,6 +126,13 @@ def test_losses_are_shown_as_plainly_as_wins():
     assert ["3", "0", "0", "0"] in [line[-4:] for line in means if line[:1] == ["slow"]]
 
 
+def test_a_core_that_was_shared_is_told():
+    often = measured(machine(shared={"ours": 1.3, "fast": 1.3, "slow": 1.3}), blocks=40).results[0]
+    never = measured(machine()).results[0]
+    assert "another hardware thread had part of the core" in text_of(bench_tables.workload_table(often, "ours"))
+    assert "hardware thread" not in text_of(bench_tables.workload_table(never, "ours"))
+
+
 def test_a_narrow_terminal_cuts_no_figure_off(monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
     monkeypatch.setattr(bench_tables, "Console", functools.partial(Console, force_terminal=True, file=io.StringIO()))
