@@ -6,12 +6,11 @@
  *     array   | NULL | p | p | p |   |   | ...      one word each, 32 words; of a deep one 128
  *                              ^ top                a full one ends at byte 248
  *
- * Small blocks that long runs of frees go through get a deep one: a push finds a low byte that wraps four times, and three
- * times goes on. Behind the array stands the spare: half a magazine moves between the two before anything is refilled or
- * flushed, a quarter where it goes back and forth, so that who swings around an edge pays nothing. Long runs of frees put
- * magazines by whole, as packs, and mark the blocks of one slab then: a magazine whose sentinel is its last word looks empty and
- * full at once. Then come the heap's slabs, filed by fill. Refill takes from the fullest: sparse ones go home.
- * A class begins with its fifth block: the first four lodge with the class of the next power of two.
+ * Small blocks that long runs of frees go through get a deep one: a push finds a low byte that wraps four times, and three times goes on.
+ * Behind the array stands the spare: half a magazine moves between the two before anything is refilled or flushed, a quarter where it goes
+ * back and forth, so that who swings around an edge pays nothing. Long runs of frees put magazines by whole, as packs, and mark the blocks
+ * of one slab then: a magazine whose sentinel is its last word looks empty and full at once. Then come the heap's slabs, filed by fill. Refill
+ * takes from the fullest: sparse ones go home. A class begins with its fifth block: the first four lodge with that of the next power of two.
  *
  * P1  a magazine's sentinel is NULL, and all words from it to the top are blocks of its class
  * P2  a slab is in the bin of its fill, exactly if it has free bits and is not lent
