@@ -85,9 +85,7 @@ def run_once(
     its unit asks for. Ctrl-C ends the command and passes.
     """
     started = time.time()
-    report, out, err = _measured(
-        workload.command, environment(workload, allocator, env_extra), cpu, timeout, sharing and cpu is not None
-    )
+    report, out, err = _measured(workload.command, environment(workload, allocator, env_extra), cpu, timeout, sharing)
     what = f"{workload.name} on {allocator.name}"
     if report is None:
         raise CrashError(f"{what} took longer than {timeout:.0f} s", err[-LAST_WORDS:])
