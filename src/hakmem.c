@@ -26,6 +26,8 @@
 #include "pagemap.c"
 
 #include "superslab.c"
+#include "superslab_areas.c"
+#include "superslab_home.c"
 
 #include "huge.c"
 #include "slab.c"

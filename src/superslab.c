@@ -1,26 +1,16 @@
-#include "superslab.h"
+#include "superslab_parts.h"
 
 #include "dense.h"
-#include "lock.h"
 #include "metadata.h"
 #include "os.h"
-#include "pages.h"
 
 #define SUPERSLAB_SIZE ((size_t)SUPERSLAB_UNITS * UNIT_SIZE)
-#define AREA_SIZE ((size_t)AREA_UNITS * UNIT_SIZE)
-#define PACKED_LEAST \
-    (AREA_SIZE / 32 * 31) /* bytes of an area that have to be in memory to make it a huge page */
-
 enum {
     TABLE_SIZE = 1 << 18, /* superslabs: 1 TiB */
-    GROUP = 64,           /* of them that one word tells of */
     GROUPS = TABLE_SIZE / GROUP,
-    LENGTHS = SUPERSLAB_RUN_LARGEST,
-    GROW_LARGEST = 64,    /* superslabs in one mapping */
-    ROOM_EACH = 128,      /* units in use for each area that is begun for a run that will grow */
-    AREA_UNITS = 32,      /* of a huge page of 2 MiB */
-    KEPT_SIXTEENTHS = 11, /* of what is dirty below the peak, if blocks are not written whole */
-    PACKED_AT_ONCE = 4    /* areas in one look, half a millisecond each */
+    GROW_LARGEST = 64,   /* superslabs in one mapping */
+    ROOM_EACH = 128,     /* units in use for each area that is begun for a run that will grow */
+    KEPT_SIXTEENTHS = 11 /* of what is dirty below the peak, if blocks are not written whole */
 };
 
 _Static_assert(GROUPS / 64 <= 64, "one word sums up the middle");
@@ -28,30 +18,7 @@ _Static_assert(GROUPS / 64 <= 64, "one word sums up the middle");
 /* Every sixteenth unit: where longest runs lie side by side. */
 #define APART 0x0001000100010001ULL
 
-/* Sixty-four superslabs, and for each length of a run, [length - 1], the set of those that have one free: a bit each. Side by
- * side, so that a small heap touches a few lines for all of them. */
-struct superslab_group {
-    uint64_t fit[LENGTHS];
-    struct superslab *member[GROUP];
-};
-
-static struct {
-    struct lock lock;
-    size_t huge_from; /* bytes in use: a heap below gets small pages, which are all that it touches */
-    bool decommit, decommit_lazily;
-    bool keep_small; /* the kernel makes huge pages unasked, and a small heap would touch one for a few KiB */
-    uint32_t count;
-    uint32_t purge_from; /* no superslab from here on has dirty units */
-    struct superslab *vacant;
-    uint32_t leaving; /* calls that are under way for units that leave */
-    size_t dirty_units, mapped_units, free_units, waiting_units;
-    size_t used_peak;          /* the most units that were ever in use at once */
-    uint32_t look;             /* how many have ended */
-    struct superslab *packing; /* stays mapped meanwhile */
-    size_t begun_for_room;     /* areas, where huge pages come from the first byte on */
-    uint32_t pack_from;        /* the superslab that the next look begins with */
-    struct superslab_group first;
-} superslabs = {.lock = LOCK_INITIAL(5), .decommit = true, .huge_from = SIZE_MAX};
+struct superslabs superslabs = {.lock = LOCK_INITIAL(5), .decommit = true, .huge_from = SIZE_MAX};
 
 /* But for the first one, which lies with what is written anyway. Apart, because they start as zeros: they take no room in the file
  * and no page until they are used. docs/experiments/peak-rss.md */
@@ -70,8 +37,7 @@ static uint64_t *superslab_middle(uint32_t row) {
     return row == 0 ? superslab_fit_low : superslab_fit_middle[row];
 }
 
-/* Superslab `number`, of those that were ever made. */
-static struct superslab **superslab_at(uint32_t number) {
+struct superslab **superslab_at(uint32_t number) {
     return &superslab_group(number / GROUP)->member[number % GROUP];
 }
 
@@ -95,10 +61,6 @@ static struct superslab *superslab_find(unsigned units) {
     unsigned middle = high * 64 + bits_lowest(superslab_middle(high)[length]);
     const struct superslab_group *group = superslab_group(middle);
     return group->member[bits_lowest(group->fit[length])];
-}
-
-static uint64_t superslab_mask(unsigned from, unsigned units) {
-    return (units == 64 ? ~0ULL : (1ULL << units) - 1) << from;
 }
 
 /* Bits at which a run of `units` set bits begins. */
@@ -128,15 +90,6 @@ static void superslab_refile(struct superslab *home) {
     home->longest = longest;
 }
 
-static unsigned superslab_unit_of(const struct superslab *home, const void *start) {
-    return (unsigned)((size_t)((const unsigned char *)start - home->start) >> UNIT_SHIFT);
-}
-
-/* Totals are written under the lock and read without it. */
-static void superslab_add(size_t *total, size_t units) {
-    __atomic_store_n(total, *total + units, __ATOMIC_RELAXED);
-}
-
 static void superslab_count_dirty(uint64_t before, uint64_t after) {
     superslab_add(&superslabs.dirty_units, (size_t)bits_count(after) - bits_count(before));
 }
@@ -146,8 +99,7 @@ static bool superslab_may_hold(const struct superslab *home, uint64_t mask) {
     return limit_take((size_t)bits_count(mask & ~home->dirty) * UNIT_SIZE);
 }
 
-/* Free units are nobody else's from here on; returns whether all of them read as zero. */
-static bool superslab_claim(struct superslab *home, uint64_t mask) {
+bool superslab_claim(struct superslab *home, uint64_t mask) {
     ASSERT(P1, (home->free & mask) == mask);
     bool zeroed = ((home->dirty | home->stale) & mask) == 0;
     superslab_count_dirty(home->dirty, home->dirty & ~mask);
@@ -209,7 +161,7 @@ static bool superslab_is_large_and_dense(size_t whole) {
            whole >= used / 2;
 }
 
-static bool superslab_wants_huge(void) {
+bool superslab_wants_huge(void) {
     bool wanted = superslabs.huge_from == 0 || superslab_is_large_and_dense(dense_units(false));
     return wanted && limit_may_split();
 }
@@ -354,7 +306,7 @@ struct superslab_run superslab_take_roomy(unsigned units) {
     return superslab_take_run(units, true);
 }
 
-static void superslab_return(struct superslab *home, uint64_t mask) {
+void superslab_return(struct superslab *home, uint64_t mask) {
     ASSERT(P1, (home->free & mask) == 0);
     superslab_count_dirty(home->dirty, home->dirty | mask);
     home->free |= mask;
@@ -396,28 +348,6 @@ bool superslab_extend(struct superslab *home, void *start, unsigned units, unsig
     return possible;
 }
 
-/* The dirty units of a superslab; or those of them that were not given back since the last look. */
-static uint64_t superslab_dirty_of(const struct superslab *home, bool rested) {
-    return home->dirty & ~(rested && home->look == superslabs.look ? home->recent : 0);
-}
-
-/* The first run of such units of the youngest superslab below *from that has any, claimed; 0 when there is none. */
-static uint64_t superslab_claim_dirty(struct superslab **home, uint32_t *from, bool rested) {
-    for (; *from > 0; --*from) {
-        struct superslab *candidate = *superslab_at(*from - 1);
-        uint64_t dirty = superslab_dirty_of(candidate, rested);
-        if (dirty == 0)
-            continue;
-        unsigned first = bits_lowest(dirty);
-        uint64_t rest = ~(dirty >> first);
-        uint64_t mask = superslab_mask(first, rest ? bits_lowest(rest) : 64);
-        superslab_claim(candidate, mask);
-        *home = candidate;
-        return mask;
-    }
-    return 0;
-}
-
 /* Of the areas of `mask`, those that hold nothing any more may be begun again. */
 static void superslab_end_areas(const struct superslab *home, uint64_t mask) {
     mask &= ~superslab_begun(home);
@@ -425,7 +355,7 @@ static void superslab_end_areas(const struct superslab *home, uint64_t mask) {
         superslabs.begun_for_room -= (mask & superslab_mask(area * AREA_UNITS, AREA_UNITS)) != 0;
 }
 
-static void superslab_return_empty(struct superslab *home, uint64_t mask, bool stale) {
+void superslab_return_empty(struct superslab *home, uint64_t mask, bool stale) {
     home->free |= mask;
     if (superslabs.begun_for_room > 0)
         superslab_end_areas(home, mask);
@@ -441,228 +371,6 @@ void superslab_give_empty(struct superslab *home, void *start, unsigned units) {
     lock_take(&superslabs.lock);
     superslab_return_empty(home, mask, false);
     lock_release(&superslabs.lock);
-}
-
-/* True when a part of the area at `at` lies in the range. */
-static bool superslab_touches(const unsigned char *at, const unsigned char *start, size_t bytes) {
-    return start < at + AREA_SIZE && at < start + bytes;
-}
-
-/* A bit each. Relaxed, as what superslab_calm adds to it without the lock orders nothing. */
-static unsigned superslab_calm_areas(const struct superslab *home) {
-    return __atomic_load_n(&home->calm, __ATOMIC_RELAXED);
-}
-
-static bool superslab_is_calm(const struct superslab *home, unsigned area) {
-    return superslab_calm_areas(home) >> area & 1;
-}
-
-/* Where huge pages were asked for the kernel makes one by and by of an area that has a single page in memory (khugepaged,
- * max_ptes_none): what went home of it would come back. So it is to make no more where only a part goes home. Relaxed: two threads
- * may both say so. docs/experiments/huge-pages.md */
-static void superslab_calm(struct superslab *home, const unsigned char *start, size_t bytes) {
-    for (unsigned area = 0; area < home->units / AREA_UNITS; area++) {
-        unsigned char *at = home->start + area * AREA_SIZE;
-        bool whole = start <= at && at + AREA_SIZE <= start + bytes;
-        if (superslab_touches(at, start, bytes) && !whole && !superslab_is_calm(home, area) &&
-            limit_may_split() && os_advise(at, AREA_SIZE, OS_SMALL))
-            __atomic_fetch_or(&home->calm, (uint8_t)(1u << area), __ATOMIC_RELAXED);
-    }
-}
-
-/* Of areas that hold no page any more, now that those of `mask` are home, huge ones may be made again. Under the lock, which is not
- * held during a call: units of the mask are still nobody's, so that the superslab stays. */
-static void superslab_rouse(struct superslab *home, uint64_t mask) {
-    for (unsigned area = 0; area < home->units / AREA_UNITS; area++) {
-        uint64_t all = superslab_mask(area * AREA_UNITS, AREA_UNITS),
-                 clean = home->free & ~home->dirty & ~home->stale;
-        if (!superslab_is_calm(home, area) || ((clean | mask) & all) != all)
-            continue;
-        lock_release(&superslabs.lock);
-        os_advise(home->start + area * AREA_SIZE, AREA_SIZE, OS_HUGE);
-        lock_take(&superslabs.lock);
-        __atomic_fetch_and(&home->calm, (uint8_t) ~(1u << area), __ATOMIC_RELAXED);
-    }
-}
-
-/* What was made huge of it comes in small pages again. */
-static void superslab_unpack(struct superslab *home, const unsigned char *start, size_t bytes) {
-    for (unsigned area = 0; area < home->units / AREA_UNITS; area++)
-        if (superslab_touches(home->start + area * AREA_SIZE, start, bytes))
-            __atomic_fetch_and(&home->packed, (uint8_t) ~(1u << area), __ATOMIC_RELAXED);
-}
-
-bool superslab_decommit(struct superslab *home, void *start, size_t bytes) {
-    if (!superslabs.decommit)
-        return false;
-    if (home && __atomic_load_n(&home->packed, __ATOMIC_RELAXED))
-        superslab_unpack(home, start, bytes);
-    if (home && home->huge)
-        superslab_calm(home, start, bytes);
-    return os_advise(start, bytes, superslabs.decommit_lazily ? OS_FREE : OS_DONTNEED);
-}
-
-bool superslab_clear(void *start, size_t bytes) {
-    return superslabs.decommit && !superslabs.decommit_lazily && os_advise(start, bytes, OS_DONTNEED);
-}
-
-/* Gives claimed units home. Under the lock, which is not held during the call. Returns whether they went. */
-static bool superslab_send_home(struct superslab *home, uint64_t mask) {
-    unsigned char *start = home->start + (size_t)bits_lowest(mask) * UNIT_SIZE;
-    home->leaving |= mask;
-    superslabs.leaving++;
-    lock_release(&superslabs.lock);
-    bool advised = superslab_decommit(home, start, (size_t)bits_count(mask) * UNIT_SIZE); /* P4: claimed */
-    lock_take(&superslabs.lock);
-    superslabs.leaving--;
-    home->leaving &= ~mask;
-    return advised;
-}
-
-/* Under the lock, which is not held during a call. */
-static size_t superslab_purge_from(uint32_t *from, bool rested, size_t keep, unsigned calls) {
-    size_t purged = 0;
-    for (;
-         superslabs.decommit && calls > 0 && superslabs.dirty_units * UNIT_SIZE > keep && limit_budget_left();
-         calls--) {
-        struct superslab *home = NULL;
-        uint64_t mask = superslab_claim_dirty(&home, from, rested);
-        if (mask == 0)
-            break;
-        if (!limit_may_purge()) {
-            superslab_return(home, mask);
-            break;
-        }
-        bool advised = superslab_send_home(home, mask);
-        if (UNLIKELY(superslab_calm_areas(home) != 0) && advised && !superslabs.decommit_lazily)
-            superslab_rouse(home, mask);
-        superslab_return_empty(home, mask, !advised || superslabs.decommit_lazily);
-        if (advised)
-            purged += (size_t)bits_count(mask) * UNIT_SIZE;
-    }
-    return purged;
-}
-
-size_t superslab_purge(size_t keep, unsigned calls) {
-    lock_take(&superslabs.lock);
-    size_t purged = superslab_purge_from(&superslabs.purge_from, false, keep, calls);
-    lock_release(&superslabs.lock);
-    return purged;
-}
-
-size_t superslab_purge_rested(unsigned calls) {
-    lock_take(&superslabs.lock);
-    uint32_t from = superslabs.purge_from;
-    size_t purged = superslab_purge_from(&from, true, 0, calls);
-    lock_release(&superslabs.lock);
-    return purged;
-}
-
-/* ---- huge pages for what came before the heap was large ---- */
-
-/* True when nearly all of its pages are in memory: huge ones make it hardly larger. False where the system does not say. */
-static bool superslab_is_whole(const unsigned char *area) {
-    enum pages_density density;
-    return pages_resident(area, AREA_SIZE, &density) >= PACKED_LEAST && density == PAGES_DENSE;
-}
-
-/* Under the lock, which is not held during calls. Where small pages were asked for, because the kernel makes huge ones unasked, the area
- * has to ask for huge ones meanwhile. */
-static void superslab_pack_area(struct superslab *home, unsigned area) {
-    unsigned char *start = home->start + area * AREA_SIZE;
-    __atomic_fetch_or(&home->packed, (uint8_t)(1u << area), __ATOMIC_RELAXED);
-    superslabs.packing = home;
-    lock_release(&superslabs.lock);
-    if (superslab_is_whole(start) &&
-        (!superslabs.keep_small || (limit_may_split() && os_advise(start, AREA_SIZE, OS_HUGE)))) {
-        os_advise(start, AREA_SIZE, OS_COLLAPSE);
-        if (superslabs.keep_small)
-            os_advise(start, AREA_SIZE, OS_SMALL);
-    }
-    lock_take(&superslabs.lock);
-    superslabs.packing = NULL;
-}
-
-/* An area that is in use as a whole, and was at the last look. Notes in *later when it was not then. */
-static bool superslab_may_pack(struct superslab *home, unsigned area, bool *later) {
-    uint8_t bit = (uint8_t)(1u << area);
-    bool used = (home->free & superslab_mask(area * AREA_UNITS, AREA_UNITS)) == 0, rested = home->rests & bit;
-    home->rests = used ? home->rests | bit : home->rests & (uint8_t)~bit;
-    if (!used || __atomic_load_n(&home->packed, __ATOMIC_RELAXED) & bit)
-        return false;
-    *later |= !rested;
-    return rested;
-}
-
-bool superslab_pack(void) {
-    bool later = false;
-    unsigned packed = 0;
-    lock_take(&superslabs.lock);
-    bool wanted = superslab_wants_huge() && !limit_near();
-    uint32_t number = wanted ? superslabs.pack_from : superslabs.count;
-    for (; number < superslabs.count && packed < PACKED_AT_ONCE; number++) {
-        struct superslab *home = *superslab_at(number);
-        if (!home->start || home->huge || home->units < SUPERSLAB_UNITS)
-            continue;
-        for (unsigned area = 0; area < SUPERSLAB_UNITS / AREA_UNITS; area++)
-            if (superslab_may_pack(home, area, &later)) {
-                superslab_pack_area(home, area);
-                packed++;
-            }
-    }
-    superslabs.pack_from = number < superslabs.count ? number : 0;
-    later |= number < superslabs.count;
-    lock_release(&superslabs.lock);
-    return later;
-}
-
-void superslab_end_look(void) {
-    lock_take(&superslabs.lock);
-    superslabs.look++;
-    lock_release(&superslabs.lock);
-}
-
-/* The first superslab from *number on that is free as a whole, claimed; all of it counts as held now. */
-static struct superslab *superslab_claim_whole(uint32_t *number) {
-    for (; *number < superslabs.count; ++*number) {
-        struct superslab *home = *superslab_at(*number);
-        if (home->start && home != superslabs.packing && home->free == superslab_mask(0, home->units)) {
-            limit_hold((size_t)bits_count(home->free & ~home->dirty) * UNIT_SIZE);
-            superslab_claim(home, home->free);
-            return home;
-        }
-    }
-    return NULL;
-}
-
-static void superslab_vacate(struct superslab *home) {
-    limit_give((size_t)home->units * UNIT_SIZE);
-    home->start = NULL;
-    home->next_vacant = superslabs.vacant;
-    superslabs.vacant = home;
-    superslab_add(&superslabs.mapped_units, -(size_t)home->units);
-}
-
-size_t superslab_unmap_free(void) {
-    size_t unmapped = 0;
-    struct superslab *home;
-    limit_count_mappings();
-    if (!limit_may_split()) /* superslabs lie side by side in one mapping */
-        return 0;
-    lock_take(&superslabs.lock);
-    for (uint32_t number = 0; (home = superslab_claim_whole(&number)) != NULL; number++) {
-        lock_release(&superslabs.lock);
-        bool gone = os_unmap(home->start, (size_t)home->units * UNIT_SIZE); /* P4: claimed above */
-        lock_take(&superslabs.lock);
-        if (gone) {
-            superslab_vacate(home);
-            unmapped += (size_t)home->units * UNIT_SIZE;
-        } else {
-            superslab_return(home, superslab_mask(0, home->units));
-        }
-    }
-    lock_release(&superslabs.lock);
-    return unmapped;
 }
 
 /* Written under the lock of the caller's room, read under ours: a guess is enough. */
@@ -703,19 +411,4 @@ void superslab_lock(bool take) {
         lock_take(&superslabs.lock);
     else
         lock_release(&superslabs.lock);
-}
-
-/* What was about to be unmapped may be unmapped: that stays nobody's. */
-void superslab_in_child(void) {
-    for (uint32_t number = 0; superslabs.leaving > 0 && number < superslabs.count; number++) {
-        struct superslab *home = *superslab_at(number);
-        uint64_t mask = home->leaving;
-        home->leaving = 0;
-        if (mask != 0)
-            superslab_return(home, mask);
-    }
-    if (superslabs.leaving > 0 || superslabs.packing) { /* a page that is not written to is not copied */
-        superslabs.leaving = 0;
-        superslabs.packing = NULL;
-    }
 }

@@ -1,6 +1,8 @@
-/* Unit tests of superslab: random programs against a list of runs, on real memory. The room's .c is included, so
+/* Unit tests of superslab: random programs against a list of runs, on real memory. The room's .c are included, so
  * that its sets and sums can be compared with what the bitmaps say. */
 #include "../../src/superslab.c"
+#include "../../src/superslab_areas.c"
+#include "../../src/superslab_home.c"
 
 #include "kernel.h"
 #include "random.h"

@@ -1,0 +1,125 @@
+/* Huge pages: areas of superslabs that have them, lose them, or get them later. */
+#include "superslab_parts.h"
+
+#include "os.h"
+#include "pages.h"
+
+#define PACKED_LEAST \
+    (AREA_SIZE / 32 * 31) /* bytes of an area that have to be in memory to make it a huge page */
+
+enum { PACKED_AT_ONCE = 4 }; /* areas in one look, half a millisecond each */
+
+/* True when a part of the area at `at` lies in the range. */
+static bool superslab_touches(const unsigned char *at, const unsigned char *start, size_t bytes) {
+    return start < at + AREA_SIZE && at < start + bytes;
+}
+
+/* A bit each. Relaxed, as what superslab_calm adds to it without the lock orders nothing. */
+static unsigned superslab_calm_areas(const struct superslab *home) {
+    return __atomic_load_n(&home->calm, __ATOMIC_RELAXED);
+}
+
+static bool superslab_is_calm(const struct superslab *home, unsigned area) {
+    return superslab_calm_areas(home) >> area & 1;
+}
+
+/* Where huge pages were asked for the kernel makes one by and by of an area that has a single page in memory (khugepaged,
+ * max_ptes_none): what went home of it would come back. So it is to make no more where only a part goes home. Relaxed: two threads
+ * may both say so. docs/experiments/huge-pages.md */
+static void superslab_calm(struct superslab *home, const unsigned char *start, size_t bytes) {
+    for (unsigned area = 0; area < home->units / AREA_UNITS; area++) {
+        unsigned char *at = home->start + area * AREA_SIZE;
+        bool whole = start <= at && at + AREA_SIZE <= start + bytes;
+        if (superslab_touches(at, start, bytes) && !whole && !superslab_is_calm(home, area) &&
+            limit_may_split() && os_advise(at, AREA_SIZE, OS_SMALL))
+            __atomic_fetch_or(&home->calm, (uint8_t)(1u << area), __ATOMIC_RELAXED);
+    }
+}
+
+/* Units of the mask are still nobody's, so that the superslab stays. */
+void superslab_rouse(struct superslab *home, uint64_t mask) {
+    if (LIKELY(superslab_calm_areas(home) == 0))
+        return;
+    for (unsigned area = 0; area < home->units / AREA_UNITS; area++) {
+        uint64_t all = superslab_mask(area * AREA_UNITS, AREA_UNITS),
+                 clean = home->free & ~home->dirty & ~home->stale;
+        if (!superslab_is_calm(home, area) || ((clean | mask) & all) != all)
+            continue;
+        lock_release(&superslabs.lock);
+        os_advise(home->start + area * AREA_SIZE, AREA_SIZE, OS_HUGE);
+        lock_take(&superslabs.lock);
+        __atomic_fetch_and(&home->calm, (uint8_t) ~(1u << area), __ATOMIC_RELAXED);
+    }
+}
+
+/* What was made huge of it comes in small pages again. */
+static void superslab_unpack(struct superslab *home, const unsigned char *start, size_t bytes) {
+    for (unsigned area = 0; area < home->units / AREA_UNITS; area++)
+        if (superslab_touches(home->start + area * AREA_SIZE, start, bytes))
+            __atomic_fetch_and(&home->packed, (uint8_t) ~(1u << area), __ATOMIC_RELAXED);
+}
+
+void superslab_split(struct superslab *home, const unsigned char *start, size_t bytes) {
+    if (__atomic_load_n(&home->packed, __ATOMIC_RELAXED))
+        superslab_unpack(home, start, bytes);
+    if (home->huge)
+        superslab_calm(home, start, bytes);
+}
+
+/* ---- huge pages for what came before the heap was large ---- */
+
+/* True when nearly all of its pages are in memory: huge ones make it hardly larger. False where the system does not say. */
+static bool superslab_is_whole(const unsigned char *area) {
+    enum pages_density density;
+    return pages_resident(area, AREA_SIZE, &density) >= PACKED_LEAST && density == PAGES_DENSE;
+}
+
+/* Under the lock, which is not held during calls. Where small pages were asked for, because the kernel makes huge ones unasked, the area
+ * has to ask for huge ones meanwhile. */
+static void superslab_pack_area(struct superslab *home, unsigned area) {
+    unsigned char *start = home->start + area * AREA_SIZE;
+    __atomic_fetch_or(&home->packed, (uint8_t)(1u << area), __ATOMIC_RELAXED);
+    superslabs.packing = home;
+    lock_release(&superslabs.lock);
+    if (superslab_is_whole(start) &&
+        (!superslabs.keep_small || (limit_may_split() && os_advise(start, AREA_SIZE, OS_HUGE)))) {
+        os_advise(start, AREA_SIZE, OS_COLLAPSE);
+        if (superslabs.keep_small)
+            os_advise(start, AREA_SIZE, OS_SMALL);
+    }
+    lock_take(&superslabs.lock);
+    superslabs.packing = NULL;
+}
+
+/* An area that is in use as a whole, and was at the last look. Notes in *later when it was not then. */
+static bool superslab_may_pack(struct superslab *home, unsigned area, bool *later) {
+    uint8_t bit = (uint8_t)(1u << area);
+    bool used = (home->free & superslab_mask(area * AREA_UNITS, AREA_UNITS)) == 0, rested = home->rests & bit;
+    home->rests = used ? home->rests | bit : home->rests & (uint8_t)~bit;
+    if (!used || __atomic_load_n(&home->packed, __ATOMIC_RELAXED) & bit)
+        return false;
+    *later |= !rested;
+    return rested;
+}
+
+bool superslab_pack(void) {
+    bool later = false;
+    unsigned packed = 0;
+    lock_take(&superslabs.lock);
+    bool wanted = superslab_wants_huge() && !limit_near();
+    uint32_t number = wanted ? superslabs.pack_from : superslabs.count;
+    for (; number < superslabs.count && packed < PACKED_AT_ONCE; number++) {
+        struct superslab *home = *superslab_at(number);
+        if (!home->start || home->huge || home->units < SUPERSLAB_UNITS)
+            continue;
+        for (unsigned area = 0; area < SUPERSLAB_UNITS / AREA_UNITS; area++)
+            if (superslab_may_pack(home, area, &later)) {
+                superslab_pack_area(home, area);
+                packed++;
+            }
+    }
+    superslabs.pack_from = number < superslabs.count ? number : 0;
+    later |= number < superslabs.count;
+    lock_release(&superslabs.lock);
+    return later;
+}

@@ -1,0 +1,154 @@
+/* What goes home: units at once, down to a bound, or after a rest; superslabs when address space is short. */
+#include "superslab_parts.h"
+
+#include "os.h"
+
+/* The dirty units of a superslab; or those of them that were not given back since the last look. */
+static uint64_t superslab_dirty_of(const struct superslab *home, bool rested) {
+    return home->dirty & ~(rested && home->look == superslabs.look ? home->recent : 0);
+}
+
+/* The first run of such units of the youngest superslab below *from that has any, claimed; 0 when there is none. */
+static uint64_t superslab_claim_dirty(struct superslab **home, uint32_t *from, bool rested) {
+    for (; *from > 0; --*from) {
+        struct superslab *candidate = *superslab_at(*from - 1);
+        uint64_t dirty = superslab_dirty_of(candidate, rested);
+        if (dirty == 0)
+            continue;
+        unsigned first = bits_lowest(dirty);
+        uint64_t rest = ~(dirty >> first);
+        uint64_t mask = superslab_mask(first, rest ? bits_lowest(rest) : 64);
+        superslab_claim(candidate, mask);
+        *home = candidate;
+        return mask;
+    }
+    return 0;
+}
+
+bool superslab_decommit(struct superslab *home, void *start, size_t bytes) {
+    if (!superslabs.decommit)
+        return false;
+    if (home)
+        superslab_split(home, start, bytes);
+    return os_advise(start, bytes, superslabs.decommit_lazily ? OS_FREE : OS_DONTNEED);
+}
+
+bool superslab_clear(void *start, size_t bytes) {
+    return superslabs.decommit && !superslabs.decommit_lazily && os_advise(start, bytes, OS_DONTNEED);
+}
+
+/* Gives claimed units home. Under the lock, which is not held during the call. Returns whether they went. */
+static bool superslab_send_home(struct superslab *home, uint64_t mask) {
+    unsigned char *start = home->start + (size_t)bits_lowest(mask) * UNIT_SIZE;
+    home->leaving |= mask;
+    superslabs.leaving++;
+    lock_release(&superslabs.lock);
+    bool advised = superslab_decommit(home, start, (size_t)bits_count(mask) * UNIT_SIZE); /* P4: claimed */
+    lock_take(&superslabs.lock);
+    superslabs.leaving--;
+    home->leaving &= ~mask;
+    return advised;
+}
+
+/* Under the lock, which is not held during a call. */
+static size_t superslab_purge_from(uint32_t *from, bool rested, size_t keep, unsigned calls) {
+    size_t purged = 0;
+    for (;
+         superslabs.decommit && calls > 0 && superslabs.dirty_units * UNIT_SIZE > keep && limit_budget_left();
+         calls--) {
+        struct superslab *home = NULL;
+        uint64_t mask = superslab_claim_dirty(&home, from, rested);
+        if (mask == 0)
+            break;
+        if (!limit_may_purge()) {
+            superslab_return(home, mask);
+            break;
+        }
+        bool advised = superslab_send_home(home, mask);
+        if (advised && !superslabs.decommit_lazily)
+            superslab_rouse(home, mask);
+        superslab_return_empty(home, mask, !advised || superslabs.decommit_lazily);
+        if (advised)
+            purged += (size_t)bits_count(mask) * UNIT_SIZE;
+    }
+    return purged;
+}
+
+size_t superslab_purge(size_t keep, unsigned calls) {
+    lock_take(&superslabs.lock);
+    size_t purged = superslab_purge_from(&superslabs.purge_from, false, keep, calls);
+    lock_release(&superslabs.lock);
+    return purged;
+}
+
+size_t superslab_purge_rested(unsigned calls) {
+    lock_take(&superslabs.lock);
+    uint32_t from = superslabs.purge_from;
+    size_t purged = superslab_purge_from(&from, true, 0, calls);
+    lock_release(&superslabs.lock);
+    return purged;
+}
+
+void superslab_end_look(void) {
+    lock_take(&superslabs.lock);
+    superslabs.look++;
+    lock_release(&superslabs.lock);
+}
+
+/* The first superslab from *number on that is free as a whole, claimed; all of it counts as held now. */
+static struct superslab *superslab_claim_whole(uint32_t *number) {
+    for (; *number < superslabs.count; ++*number) {
+        struct superslab *home = *superslab_at(*number);
+        if (home->start && home != superslabs.packing && home->free == superslab_mask(0, home->units)) {
+            limit_hold((size_t)bits_count(home->free & ~home->dirty) * UNIT_SIZE);
+            superslab_claim(home, home->free);
+            return home;
+        }
+    }
+    return NULL;
+}
+
+static void superslab_vacate(struct superslab *home) {
+    limit_give((size_t)home->units * UNIT_SIZE);
+    home->start = NULL;
+    home->next_vacant = superslabs.vacant;
+    superslabs.vacant = home;
+    superslab_add(&superslabs.mapped_units, -(size_t)home->units);
+}
+
+size_t superslab_unmap_free(void) {
+    size_t unmapped = 0;
+    struct superslab *home;
+    limit_count_mappings();
+    if (!limit_may_split()) /* superslabs lie side by side in one mapping */
+        return 0;
+    lock_take(&superslabs.lock);
+    for (uint32_t number = 0; (home = superslab_claim_whole(&number)) != NULL; number++) {
+        lock_release(&superslabs.lock);
+        bool gone = os_unmap(home->start, (size_t)home->units * UNIT_SIZE); /* P4: claimed above */
+        lock_take(&superslabs.lock);
+        if (gone) {
+            superslab_vacate(home);
+            unmapped += (size_t)home->units * UNIT_SIZE;
+        } else {
+            superslab_return(home, superslab_mask(0, home->units));
+        }
+    }
+    lock_release(&superslabs.lock);
+    return unmapped;
+}
+
+/* What was about to be unmapped may be unmapped: that stays nobody's. */
+void superslab_in_child(void) {
+    for (uint32_t number = 0; superslabs.leaving > 0 && number < superslabs.count; number++) {
+        struct superslab *home = *superslab_at(number);
+        uint64_t mask = home->leaving;
+        home->leaving = 0;
+        if (mask != 0)
+            superslab_return(home, mask);
+    }
+    if (superslabs.leaving > 0 || superslabs.packing) { /* a page that is not written to is not copied */
+        superslabs.leaving = 0;
+        superslabs.packing = NULL;
+    }
+}

@@ -1,0 +1,92 @@
+/* superslab_parts: what the parts of the room share.
+ *
+ *     superslab        address space: mapped, found by length, handed out, taken back
+ *     superslab_home   what goes home: units at once or after a rest, superslabs as a whole
+ *     superslab_areas  huge pages: areas of 2 MiB that have them, lose them, or get them later
+ *
+ * What the room promises to others is in superslab.h; to each other its parts promise:
+ *
+ * P1  what changes a superslab's units, or the sums, holds the room's lock
+ *
+ * Called by the room superslab alone.
+ */
+#ifndef HAKMEM_SUPERSLAB_PARTS_H
+#define HAKMEM_SUPERSLAB_PARTS_H
+
+#include "lock.h"
+#include "superslab.h"
+
+enum {
+    GROUP = 64, /* superslabs that one word tells of */
+    LENGTHS = SUPERSLAB_RUN_LARGEST,
+    AREA_UNITS = 32 /* of a huge page of 2 MiB */
+};
+
+#define AREA_SIZE ((size_t)AREA_UNITS * UNIT_SIZE)
+
+/* Sixty-four superslabs, and for each length of a run, [length - 1], the set of those that have one free: a bit each. Side by
+ * side, so that a small heap touches a few lines for all of them. */
+struct superslab_group {
+    uint64_t fit[LENGTHS];
+    struct superslab *member[GROUP];
+};
+
+struct superslabs {
+    struct lock lock;
+    size_t huge_from; /* bytes in use: a heap below gets small pages, which are all that it touches */
+    bool decommit, decommit_lazily;
+    bool keep_small; /* the kernel makes huge pages unasked, and a small heap would touch one for a few KiB */
+    uint32_t count;
+    uint32_t purge_from; /* no superslab from here on has dirty units */
+    struct superslab *vacant;
+    uint32_t leaving; /* calls that are under way for units that leave */
+    size_t dirty_units, mapped_units, free_units, waiting_units;
+    size_t used_peak;          /* the most units that were ever in use at once */
+    uint32_t look;             /* how many have ended */
+    struct superslab *packing; /* stays mapped meanwhile */
+    size_t begun_for_room;     /* areas, where huge pages come from the first byte on */
+    uint32_t pack_from;        /* the superslab that the next look begins with */
+    struct superslab_group first;
+};
+
+extern struct superslabs superslabs;
+
+/* Superslab `number`, of those that were ever made. */
+struct superslab **superslab_at(uint32_t number);
+
+static inline uint64_t superslab_mask(unsigned from, unsigned units) {
+    return (units == 64 ? ~0ULL : (1ULL << units) - 1) << from;
+}
+
+/* Totals are written under the lock and read without it. */
+static inline void superslab_add(size_t *total, size_t units) {
+    __atomic_store_n(total, *total + units, __ATOMIC_RELAXED);
+}
+
+static inline unsigned superslab_unit_of(const struct superslab *home, const void *start) {
+    return (unsigned)((size_t)((const unsigned char *)start - home->start) >> UNIT_SHIFT);
+}
+
+/* ---- superslab: under the lock ---- */
+
+/* Free units are nobody else's from here on; returns whether all of them read as zero. */
+bool superslab_claim(struct superslab *home, uint64_t mask);
+
+/* They are free again, and dirty. */
+void superslab_return(struct superslab *home, uint64_t mask);
+
+/* They are free again, and hold nothing; what they held may show if they are stale. */
+void superslab_return_empty(struct superslab *home, uint64_t mask, bool stale);
+
+/* Whether the heap is one that gets huge pages. */
+bool superslab_wants_huge(void);
+
+/* ---- superslab_areas ---- */
+
+/* Before the pages of a range go home: areas of which only a part goes are to become no huge pages again. */
+void superslab_split(struct superslab *home, const unsigned char *start, size_t bytes);
+
+/* When units went home: areas that hold no page any more may become huge pages again. Under the lock, which is not held during a call. */
+void superslab_rouse(struct superslab *home, uint64_t mask);
+
+#endif
