@@ -4,10 +4,13 @@
 #include "os.h"
 
 enum {
-    TIDY_SLABS = 256, /* slabs looked at in one visit */
-    TIDY_PAGES = 64,  /* runs of pages given home after one visit */
-    TIDY_COLLECT = 2  /* times the inbox is asked in one visit */
+    TIDY_SLABS = 256,    /* slabs looked at in one visit */
+    TIDY_PAGES = 64,     /* runs of pages given home after one visit */
+    TIDY_COLLECT = 2,    /* times the inbox is asked in one visit */
+    TIDY_STAYS = 1 << 15 /* in purged_free: a look leaves these free blocks where they are */
 };
+
+_Static_assert(UNIT_SIZE / SIZECLASS_GRANULE < TIDY_STAYS, "more than the blocks of a slab");
 
 struct tidying {
     struct heap *heap;
@@ -20,11 +23,30 @@ struct tidying {
 /* True when the slab is as it was at the last visit, and something in it is not home yet. Notes how it is. */
 static bool tidy_wants(struct tidying *tidying, struct slab *slab) {
     bool rests = slab->seen_changes == slab->changes;
-    bool done = slab->purged_changes == slab->changes && slab->free <= slab->purged_free;
+    bool stays = slab->purged_free & TIDY_STAYS;
+    bool done = slab->purged_changes == slab->changes && slab->free <= slab->purged_free % TIDY_STAYS &&
+                !(stays && tidying->now);
     slab->seen_changes = slab->changes;
     if (!rests && !done)
         tidying->heap->tidied_unsettled = true;
     return (rests || tidying->now) && !done;
+}
+
+/* True when too much of the slab is in use to split a huge page for the whole pages that are free. */
+static bool tidy_leaves(const struct tidying *tidying, struct slab *slab) {
+    size_t bytes = (size_t)slab->units * UNIT_SIZE, free = 0;
+    struct slab_pages pages;
+    unsigned from = 0;
+    if (tidying->now || superslab_lets_go(slab->home, slab->start, bytes, 0))
+        return false;
+    while (slab_find_pages(slab, &from, tidying->page, &pages))
+        free += pages.bytes;
+    return !superslab_lets_go(slab->home, slab->start, bytes, free);
+}
+
+static void tidy_note_done(struct slab *slab, unsigned free) {
+    slab->purged_changes = slab->changes;
+    slab->purged_free = (uint16_t)free;
 }
 
 /* Takes the slab along if it has whole free pages, from block `from` on; it had `free` blocks when it was looked at from the first
@@ -33,8 +55,7 @@ static bool tidy_take(struct tidying *tidying, struct slab *slab, unsigned from,
     struct heap *heap = tidying->heap;
     while (tidying->found < TIDY_PAGES && limit_budget_left()) {
         if (!slab_find_pages(slab, &from, tidying->page, &tidying->pages[tidying->found])) {
-            slab->purged_changes = slab->changes;
-            slab->purged_free = free;
+            tidy_note_done(slab, free);
             return true;
         }
         if (slab->bin != HEAP_LENT)
@@ -79,6 +100,10 @@ static bool tidy_bin(struct tidying *tidying, unsigned class, unsigned bin) {
         if (heap_may_go(heap, slab)) {
             heap->tidied = previous;
             heap_let_go(mine, slab);
+            continue;
+        }
+        if (tidy_leaves(tidying, slab)) {
+            tidy_note_done(slab, slab->free | TIDY_STAYS);
             continue;
         }
         bool all = tidy_take(tidying, slab, 0, slab->free);

@@ -174,8 +174,9 @@ uint64_t os_cgroup_least(const char *file, unsigned *above);
  * path is too long. */
 bool os_cgroup_path(const char *file, unsigned above, char *path, size_t bytes);
 
-/* True when the kernel makes huge pages wherever one fits; false also when it does not say. */
-bool os_huge_unasked(void);
+/* When the kernel makes huge pages: never, where somebody asks (also if it does not say), or wherever one fits. */
+enum os_huge { OS_HUGE_NEVER, OS_HUGE_ASKED, OS_HUGE_UNASKED };
+enum os_huge os_huge_pages(void);
 
 /* Mappings that the process has, counted in /proc/self/maps, and may have; 0 where /proc does not say. */
 size_t os_mappings(void);

@@ -105,8 +105,11 @@ size_t os_mappings_allowed(void) {
     return allowed == OS_NO_LIMIT ? 0 : (size_t)allowed;
 }
 
-bool os_huge_unasked(void) {
+enum os_huge os_huge_pages(void) {
     char text[64];
-    return os_read_file("/sys/kernel/mm/transparent_hugepage/enabled", text, sizeof text) &&
-           strstr(text, "[always]") != NULL;
+    if (!os_read_file("/sys/kernel/mm/transparent_hugepage/enabled", text, sizeof text))
+        return OS_HUGE_ASKED;
+    return strstr(text, "[always]")  ? OS_HUGE_UNASKED
+           : strstr(text, "[never]") ? OS_HUGE_NEVER
+                                     : OS_HUGE_ASKED;
 }

@@ -66,7 +66,7 @@ static size_t purge_rested(unsigned calls) {
 }
 
 size_t purge_waiting_bytes(void) {
-    return superslab_dirty_bytes() + large_waiting_bytes();
+    return superslab_resting_bytes() + large_waiting_bytes();
 }
 
 struct purge_looked purge_look(void) {

@@ -152,13 +152,15 @@ static bool superslab_enter(unsigned char *start, unsigned units, bool huge) {
     return true;
 }
 
-/* Huge pages pay where three quarters of what is mapped are in use and most of that has been touched: then a page that is
- * faulted whole is also used whole. docs/experiments/huge-pages.md */
-static bool superslab_is_large_and_dense(size_t whole) {
+static size_t superslab_used(void) {
     size_t idle = superslabs.free_units + __atomic_load_n(&superslabs.waiting_units, __ATOMIC_RELAXED);
-    size_t used = superslabs.mapped_units > idle ? superslabs.mapped_units - idle : 0;
-    return used * UNIT_SIZE >= superslabs.huge_from && used >= superslabs.mapped_units / 4 * 3 &&
-           whole >= used / 2;
+    return superslabs.mapped_units > idle ? superslabs.mapped_units - idle : 0;
+}
+
+/* Huge pages pay in a heap that is large, most of which has been touched. docs/experiments/huge-pages.md */
+static bool superslab_is_large_and_dense(size_t whole) {
+    size_t used = superslab_used();
+    return used * UNIT_SIZE >= superslabs.huge_from && whole >= used / 2;
 }
 
 bool superslab_wants_huge(void) {
@@ -166,14 +168,27 @@ bool superslab_wants_huge(void) {
     return wanted && limit_may_split();
 }
 
+/* Three quarters of what is mapped are in use, and so will be what is mapped from here on: a page that is faulted whole is also used
+ * whole. */
+static bool superslab_is_full(void) {
+    return superslab_used() >= superslabs.mapped_units / 4 * 3;
+}
+
+static bool superslab_grows_huge(void) {
+    return (superslabs.huge_from == 0 || superslab_is_full()) && superslab_wants_huge();
+}
+
 /* Only small pages tell how blocks are written. */
 static bool superslab_wants_to_learn(void) {
-    return superslab_is_large_and_dense(dense_units(true)) && !superslab_wants_huge();
+    return superslab_is_full() && superslab_is_large_and_dense(dense_units(true)) && !superslab_grows_huge();
 }
 
 /* Before the first one. */
 static void superslab_prepare(void) {
-    superslabs.keep_small = os_huge_unasked();
+    enum os_huge huge = os_huge_pages();
+    if (huge == OS_HUGE_NEVER) /* or memory would stay for the sake of huge pages that there are none of */
+        superslabs.huge_from = SIZE_MAX;
+    superslabs.keep_small = huge == OS_HUGE_UNASKED;
     if (!superslabs.keep_small)
         return;
     os_keep_small(superslab_groups, sizeof superslab_groups);
@@ -189,7 +204,7 @@ static bool superslab_map(size_t count) {
     if (!start)
         return false;
     os_name(start, bytes, OS_SLABS);
-    bool huge = superslab_wants_huge();
+    bool huge = superslab_grows_huge();
     if (huge)
         os_advise(start, bytes, OS_HUGE);
     else if (superslabs.keep_small)
@@ -389,6 +404,12 @@ size_t superslab_below_peak_bytes(void) {
 
 size_t superslab_dirty_bytes(void) {
     return __atomic_load_n(&superslabs.dirty_units, __ATOMIC_RELAXED) * UNIT_SIZE; /* a guess is enough */
+}
+
+size_t superslab_resting_bytes(void) {
+    size_t dirty = superslab_dirty_bytes(),
+           staying = __atomic_load_n(&superslabs.staying_units, __ATOMIC_RELAXED) * UNIT_SIZE;
+    return dirty > staying ? dirty - staying : 0;
 }
 
 size_t superslab_mapped_bytes(void) {

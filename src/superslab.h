@@ -40,8 +40,8 @@ struct superslab {
     uint32_t look;
     bool huge;      /* huge pages were asked for: that a page is in memory tells nothing */
     uint8_t calm;   /* ... but for these areas of AREA_UNITS no longer; a bit each, atomic */
-    uint8_t packed; /* areas that became huge pages, or would not, since a part went home; atomic */
-    uint8_t rests;  /* areas of which no unit was free when they were last looked at */
+    uint8_t packed; /* areas that became huge pages later, and of which nothing went home since; atomic */
+    uint8_t rests;  /* areas of which all was in use, but for what stays, when they were last looked at */
     struct superslab *next_vacant; /* while it has no address space */
 };
 
@@ -75,11 +75,13 @@ bool superslab_extend(struct superslab *home, void *start, unsigned units, unsig
 size_t superslab_purge(size_t keep, unsigned calls);
 
 /* Decommits the units that have been dirty since the last look ended, the youngest superslab's first, with at most `calls`
- * pieces of advice: what nobody has needed meanwhile. Returns the bytes that went home. */
+ * pieces of advice: what nobody has needed meanwhile. A few in a huge page stay, as splitting it costs more than they are.
+ * Returns the bytes that went home. */
 size_t superslab_purge_rested(unsigned calls);
 
 /* Of a heap that is large by now: makes huge pages of areas that are in use as a whole and wholly in memory, a few in one call, as
- * areas of new superslabs are from the beginning. The janitor's: each takes half a millisecond. Returns whether there may be more. */
+ * areas of new superslabs are from the beginning; again, when they were split. The janitor's: each takes half a millisecond. Returns
+ * whether there may be more. */
 bool superslab_pack(void);
 
 /* A look ends: what is dirty may rest from here on. */
@@ -104,7 +106,12 @@ bool superslab_clear(void *start, size_t bytes);
  * in use at once. */
 size_t superslab_below_peak_bytes(void);
 
+/* Whether `free` of the bytes of a range are worth that they go home by themselves: half of it, or no huge page is split for them.
+ * docs/experiments/whole-huge-pages.md */
+bool superslab_lets_go(const struct superslab *home, const void *start, size_t bytes, size_t free);
+
 size_t superslab_dirty_bytes(void);
+size_t superslab_resting_bytes(void); /* dirty, but for what the last look left for good */
 size_t superslab_mapped_bytes(void);
 size_t superslab_free_bytes(void); /* with what waits */
 

@@ -7,7 +7,11 @@
 #define PACKED_LEAST \
     (AREA_SIZE / 32 * 31) /* bytes of an area that have to be in memory to make it a huge page */
 
-enum { PACKED_AT_ONCE = 4 }; /* areas in one look, half a millisecond each */
+enum {
+    SPLIT_LEAST = 8,    /* units of a huge page for which it is split: a quarter */
+    PACKED_AT_ONCE = 4, /* areas in one look, half a millisecond each */
+    LOOKED_AT_ONCE = 16 /* whether they are in memory */
+};
 
 /* True when a part of the area at `at` lies in the range. */
 static bool superslab_touches(const unsigned char *at, const unsigned char *start, size_t bytes) {
@@ -21,6 +25,26 @@ static unsigned superslab_calm_areas(const struct superslab *home) {
 
 static bool superslab_is_calm(const struct superslab *home, unsigned area) {
     return superslab_calm_areas(home) >> area & 1;
+}
+
+/* As far as is known: the kernel may have had no huge page. */
+static bool superslab_is_huge(const struct superslab *home, unsigned area) {
+    return home->huge ? !superslab_is_calm(home, area)
+                      : __atomic_load_n(&home->packed, __ATOMIC_RELAXED) >> area & 1;
+}
+
+uint64_t superslab_stays(const struct superslab *home, uint64_t rested) {
+    uint64_t stays = 0;
+    for (unsigned area = 0; area < home->units / AREA_UNITS; area++) {
+        uint64_t there = rested & superslab_mask(area * AREA_UNITS, AREA_UNITS);
+        if (bits_count(there) < SPLIT_LEAST && superslab_is_huge(home, area))
+            stays |= there;
+    }
+    return stays;
+}
+
+bool superslab_lets_go(const struct superslab *home, const void *start, size_t bytes, size_t free) {
+    return free >= bytes / 2 || !superslab_is_huge(home, superslab_unit_of(home, start) / AREA_UNITS);
 }
 
 /* Where huge pages were asked for the kernel makes one by and by of an area that has a single page in memory (khugepaged,
@@ -74,29 +98,41 @@ static bool superslab_is_whole(const unsigned char *area) {
     return pages_resident(area, AREA_SIZE, &density) >= PACKED_LEAST && density == PAGES_DENSE;
 }
 
-/* Under the lock, which is not held during calls. Where small pages were asked for, because the kernel makes huge ones unasked, the area
- * has to ask for huge ones meanwhile. */
-static void superslab_pack_area(struct superslab *home, unsigned area) {
+/* Where small pages were asked for, because a part was home or the kernel makes huge ones unasked, the area has to ask for huge ones first,
+ * in the second case only meanwhile. The bit of calm goes before that, so that who gives a part home now asks for small ones again. */
+static void superslab_collapse(struct superslab *home, unsigned area) {
     unsigned char *start = home->start + area * AREA_SIZE;
-    __atomic_fetch_or(&home->packed, (uint8_t)(1u << area), __ATOMIC_RELAXED);
+    if (superslab_is_calm(home, area) || superslabs.keep_small) {
+        __atomic_fetch_and(&home->calm, (uint8_t) ~(1u << area), __ATOMIC_RELAXED);
+        if (!limit_may_split() || !os_advise(start, AREA_SIZE, OS_HUGE))
+            return;
+    }
+    os_advise(start, AREA_SIZE, OS_COLLAPSE);
+    if (superslabs.keep_small && !home->huge)
+        os_advise(start, AREA_SIZE, OS_SMALL);
+}
+
+/* Under the lock, which is not held during calls. False: it is not in memory as a whole, but may be at a later look. */
+static bool superslab_pack_area(struct superslab *home, unsigned area) {
     superslabs.packing = home;
     lock_release(&superslabs.lock);
-    if (superslab_is_whole(start) &&
-        (!superslabs.keep_small || (limit_may_split() && os_advise(start, AREA_SIZE, OS_HUGE)))) {
-        os_advise(start, AREA_SIZE, OS_COLLAPSE);
-        if (superslabs.keep_small)
-            os_advise(start, AREA_SIZE, OS_SMALL);
+    bool whole = superslab_is_whole(home->start + area * AREA_SIZE);
+    if (whole) {
+        __atomic_fetch_or(&home->packed, (uint8_t)(1u << area), __ATOMIC_RELAXED);
+        superslab_collapse(home, area);
     }
     lock_take(&superslabs.lock);
     superslabs.packing = NULL;
+    return whole;
 }
 
-/* An area that is in use as a whole, and was at the last look. Notes in *later when it was not then. */
+/* An area of which all that is free is to stay, and was at the last look. Notes in *later when it was not then. */
 static bool superslab_may_pack(struct superslab *home, unsigned area, bool *later) {
     uint8_t bit = (uint8_t)(1u << area);
-    bool used = (home->free & superslab_mask(area * AREA_UNITS, AREA_UNITS)) == 0, rested = home->rests & bit;
+    uint64_t all = superslab_mask(area * AREA_UNITS, AREA_UNITS), clean = home->free & ~home->dirty;
+    bool used = (clean & all) == 0 && bits_count(home->dirty & all) < SPLIT_LEAST, rested = home->rests & bit;
     home->rests = used ? home->rests | bit : home->rests & (uint8_t)~bit;
-    if (!used || __atomic_load_n(&home->packed, __ATOMIC_RELAXED) & bit)
+    if (!used || superslab_is_huge(home, area))
         return false;
     *later |= !rested;
     return rested;
@@ -104,18 +140,18 @@ static bool superslab_may_pack(struct superslab *home, unsigned area, bool *late
 
 bool superslab_pack(void) {
     bool later = false;
-    unsigned packed = 0;
+    unsigned packed = 0, looked = 0;
     lock_take(&superslabs.lock);
     bool wanted = superslab_wants_huge() && !limit_near();
     uint32_t number = wanted ? superslabs.pack_from : superslabs.count;
-    for (; number < superslabs.count && packed < PACKED_AT_ONCE; number++) {
+    for (; number < superslabs.count && packed < PACKED_AT_ONCE && looked < LOOKED_AT_ONCE; number++) {
         struct superslab *home = *superslab_at(number);
-        if (!home->start || home->huge || home->units < SUPERSLAB_UNITS)
+        if (!home->start || home->units < SUPERSLAB_UNITS)
             continue;
         for (unsigned area = 0; area < SUPERSLAB_UNITS / AREA_UNITS; area++)
             if (superslab_may_pack(home, area, &later)) {
-                superslab_pack_area(home, area);
-                packed++;
+                packed += superslab_pack_area(home, area);
+                looked++;
             }
     }
     superslabs.pack_from = number < superslabs.count ? number : 0;

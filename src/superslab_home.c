@@ -3,9 +3,23 @@
 
 #include "os.h"
 
-/* The dirty units of a superslab; or those of them that were not given back since the last look. */
+/* The dirty units of a superslab that were not given back since the last look. */
+static uint64_t superslab_rested(const struct superslab *home) {
+    return home->dirty & ~(home->look == superslabs.look ? home->recent : 0);
+}
+
+/* Its dirty units; or those that rested and may go. */
 static uint64_t superslab_dirty_of(const struct superslab *home, bool rested) {
-    return home->dirty & ~(rested && home->look == superslabs.look ? home->recent : 0);
+    return !rested ? home->dirty : superslab_rested(home) & ~superslab_stays(home, superslab_rested(home));
+}
+
+static void superslab_count_staying(void) {
+    size_t staying = 0;
+    for (uint32_t number = 0; number < superslabs.purge_from; number++) {
+        const struct superslab *home = *superslab_at(number);
+        staying += bits_count(superslab_stays(home, superslab_rested(home)));
+    }
+    __atomic_store_n(&superslabs.staying_units, staying, __ATOMIC_RELAXED);
 }
 
 /* The first run of such units of the youngest superslab below *from that has any, claimed; 0 when there is none. */
@@ -85,6 +99,7 @@ size_t superslab_purge_rested(unsigned calls) {
     lock_take(&superslabs.lock);
     uint32_t from = superslabs.purge_from;
     size_t purged = superslab_purge_from(&from, true, 0, calls);
+    superslab_count_staying();
     lock_release(&superslabs.lock);
     return purged;
 }

@@ -41,6 +41,7 @@ struct superslabs {
     struct superslab *vacant;
     uint32_t leaving; /* calls that are under way for units that leave */
     size_t dirty_units, mapped_units, free_units, waiting_units;
+    size_t staying_units;      /* dirty ones that stay, as of the last look; atomic, relaxed: a hint */
     size_t used_peak;          /* the most units that were ever in use at once */
     uint32_t look;             /* how many have ended */
     struct superslab *packing; /* stays mapped meanwhile */
@@ -82,6 +83,9 @@ void superslab_return_empty(struct superslab *home, uint64_t mask, bool stale);
 bool superslab_wants_huge(void);
 
 /* ---- superslab_areas ---- */
+
+/* Of dirty units that rested, those that stay in memory, because of each one's area too few would go to split a huge page. */
+uint64_t superslab_stays(const struct superslab *home, uint64_t rested);
 
 /* Before the pages of a range go home: areas of which only a part goes are to become no huge pages again. */
 void superslab_split(struct superslab *home, const unsigned char *start, size_t bytes);

@@ -9,6 +9,8 @@
  *   janitor_costs(thread)   how often it ran, and for how long
  *   janitor_rests(thread)   waits until that stays as it is
  *   peak_bytes()            how much memory a program is to build up: less on a small machine
+ *   packed_kib()            what is in huge pages; kernel_packs(): whether this kernel makes some of small ones
+ *   swing()                 2 MB come and go
  *   build, drop             blocks of 16 to 32 Ki bytes, mostly small ones, and their frees in random order
  */
 #ifndef HAKMEM_TESTS_HOME_H
@@ -22,7 +24,7 @@
 
 #define MIB ((size_t)1 << 20)
 
-enum { LOOKS = 1200, LOOK_MS = 50, QUIET_LOOKS = 60 };
+enum { LOOKS = 1200, LOOK_MS = 50, QUIET_LOOKS = 60, SWING_KIB = 2000 };
 
 static inline void rest(long ms) {
     struct timespec pause = {ms / 1000, ms % 1000 * 1000000};
@@ -177,6 +179,37 @@ static inline void drop(struct blocks *blocks, unsigned keep) {
 static inline void verify_all(const struct blocks *blocks) {
     for (size_t i = 0; i < blocks->count; i++)
         verify_block(blocks->of[i]);
+}
+
+/* Of all anonymous memory: what is in huge pages. */
+static inline long packed_kib(void) {
+    return rollup_kib("AnonHugePages:");
+}
+
+/* Can this kernel make a huge page of small ones? */
+static inline bool kernel_packs(void) {
+    const size_t bytes = 2 * MIB;
+    unsigned char *area = mmap(NULL, 2 * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    CHECK(area != MAP_FAILED);
+    unsigned char *start = (unsigned char *)(((uintptr_t)area + bytes - 1) & ~(bytes - 1));
+    memset(start, 1, bytes);
+    bool packs = madvise(start, bytes, 25 /* MADV_COLLAPSE */) == 0;
+    munmap(area, 2 * bytes);
+    return packs;
+}
+
+/* Takes and frees SWING_KIB, which wakes the janitor. */
+static inline void swing(void) {
+    static unsigned char *swung[SWING_KIB * 4];
+
+    for (int i = 0; i < SWING_KIB * 4; i++) {
+        swung[i] = malloc(240);
+        CHECK(swung[i] != NULL);
+        memset(swung[i], 1, 240);
+    }
+    for (int i = 0; i < SWING_KIB * 4; i++)
+        free(swung[i]);
 }
 
 /* Frees a little, which is when slow paths look where there is no janitor. True: `goal` KiB are resident at most. */

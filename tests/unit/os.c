@@ -533,11 +533,13 @@ static void os_cgroup_the_smallest_on_the_path(void **state) {
 
 static void os_huge_pages_unasked(void **state) {
     (void)state;
-    assert_false(os_huge_unasked()); /* nothing is said */
+    assert_int_equal(os_huge_pages(), OS_HUGE_ASKED); /* nothing is said */
     put("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n");
-    assert_false(os_huge_unasked());
+    assert_int_equal(os_huge_pages(), OS_HUGE_ASKED);
+    put("/sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]\n");
+    assert_int_equal(os_huge_pages(), OS_HUGE_NEVER);
     put("/sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never\n");
-    assert_true(os_huge_unasked());
+    assert_int_equal(os_huge_pages(), OS_HUGE_UNASKED);
     assert_int_equal(errno, 77);
 }
 

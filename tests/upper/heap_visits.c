@@ -391,6 +391,39 @@ static void heap_visit_looks_at_a_bounded_number_of_slabs(void **state) {
     walk();
 }
 
+/* The heap's thread looks as the janitor does, until nothing is left. */
+static size_t look_calmly(struct heap *heap) {
+    size_t purged = 0;
+    heap_move_in(heap);
+    for (unsigned looks = 0; heap_tidy(heap, false, &purged) != HEAP_TIDY; looks++)
+        assert_true(looks < 20);
+    heap_move_out();
+    return purged;
+}
+
+/* A look splits no huge page for less than half of a slab; who wants all at once gets it. */
+static void heap_visit_leaves_huge_pages_whole(void **state) {
+    (void)state;
+    superslab_unmap_free();
+    superslab_configure(0, true, false);
+    struct heap *heap = heap_to_visit(1, 3);
+    assert_true(((struct slab *)pagemap_record(live[1].block))->home->huge);
+    assert_int_equal(look_calmly(heap), 0);
+    assert_int_equal(look_calmly(heap), 0);
+    assert_int_equal(look_on(heap), visited_bytes(3));
+    end_visit(heap, 0, 1, 3);
+    live_count = 0;
+    superslab_unmap_free();
+    heap = heap_to_visit(1, 3);
+    assert_int_equal(look_calmly(heap), 0);
+    heap_flush(heap, VISIT_CLASS, &live[6].block, 1);
+    assert_int_equal(look_calmly(heap), visited_bytes(4));
+    end_visit(heap, 0, 1, 4);
+    live_count = 0;
+    superslab_configure(SIZE_MAX, true, false);
+    walk();
+}
+
 /* However much others have freed, a visit collects a bounded part of it, and leaves the slabs to the next one. */
 static void heap_visit_collects_a_bounded_part(void **state) {
     (void)state;
@@ -630,6 +663,7 @@ int main(void) {
         cmocka_unit_test_setup(heap_collects_what_stands_behind_one_that_was_adopted, setup),
         cmocka_unit_test_setup(heap_keeps_no_slab_that_is_lent, setup),
         cmocka_unit_test_setup(heap_visit_looks_at_a_bounded_number_of_slabs, setup),
+        cmocka_unit_test_setup(heap_visit_leaves_huge_pages_whole, setup),
         cmocka_unit_test_setup(heap_visit_collects_a_bounded_part, setup),
         cmocka_unit_test_setup(heap_without_budget_is_not_visited, setup),
         cmocka_unit_test_setup(heap_counts_what_went_home, setup),

@@ -1631,7 +1631,7 @@ static void skip_without_huge_pages(void) {
     unsigned char *p = os_map(MIB, NULL);
     bool heard = os_advise(p, MIB, OS_HUGE);
     os_unmap(p, MIB);
-    if (!heard || os_huge_unasked())
+    if (!heard || os_huge_pages() == OS_HUGE_UNASKED)
         skip(); /* unasked: small pages never tell anything */
 }
 

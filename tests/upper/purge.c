@@ -28,6 +28,7 @@ static struct {
     unsigned reaches, packs, hands, hands_now; /* visits; those that empty a hand whether it rests or not */
     bool hand_rests_not;
     bool may_pack;
+    size_t staying; /* of what is dirty */
 } fake;
 
 bool heap_can_reach(void) {
@@ -138,6 +139,10 @@ enum heap_tidied heap_tidy(struct heap *heap, bool now, size_t *purged) {
 
 size_t superslab_dirty_bytes(void) {
     return fake.dirty;
+}
+
+size_t superslab_resting_bytes(void) {
+    return fake.dirty - fake.staying;
 }
 
 size_t superslab_purge(size_t keep, unsigned calls) {
@@ -413,6 +418,17 @@ static void purge_packs_in_its_own_time(void **state) {
     assert_false(purge_look().later);
 }
 
+/* What a look leaves for good is nothing that the next one would be for. */
+static void purge_does_not_wait_for_what_stays(void **state) {
+    (void)state;
+    fake.dirty = fake.staying = 3 * MIB;
+    assert_int_equal(purge_waiting_bytes(), 0);
+    assert_false(purge_look().later);
+    fake.dirty += MIB;
+    assert_int_equal(purge_waiting_bytes(), MIB);
+    assert_true(purge_look().later);
+}
+
 static void purge_P3_looks_give_home_what_rested(void **state) {
     (void)state;
     fake.dirty = 10 * MIB;
@@ -556,6 +572,7 @@ int main(void) {
         cmocka_unit_test_setup(purge_with_a_limit_of_nothing, setup),
         cmocka_unit_test_setup(purge_all_gives_everything_back, setup),
         cmocka_unit_test_setup(purge_packs_in_its_own_time, setup),
+        cmocka_unit_test_setup(purge_does_not_wait_for_what_stays, setup),
         cmocka_unit_test_setup(purge_P3_looks_give_home_what_rested, setup),
         cmocka_unit_test_setup(purge_empties_hands, setup),
         cmocka_unit_test_setup(purge_reaches_sleeping_threads, setup),

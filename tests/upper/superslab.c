@@ -426,6 +426,90 @@ static void superslab_packs_areas_of_a_large_heap(void **state) {
     check_room();
 }
 
+/* Gives back `count` of the unit-long runs[], from `first` on. */
+static void give_units(const struct run *given, unsigned first, unsigned count) {
+    for (unsigned i = first; i < first + count; i++)
+        superslab_give(given[i].home, given[i].start, 1);
+}
+
+/* A huge page is not split for less than a quarter of it that rested; then all of that goes, and the next ones as they come. */
+static void superslab_few_units_stay_in_a_huge_page(void **state) {
+    (void)state;
+    const unsigned few = SPLIT_LEAST - 1;
+    superslab_unmap_free();
+    kernel.before_advise = NULL; /* for an area of which somebody has the rest */
+    superslab_configure(0, true, false);
+    for (unsigned i = 0; i < SUPERSLAB_UNITS; i++)
+        assert_true(run_take(1));
+    struct superslab *home = runs[0].home;
+    unsigned char *start = home->start, *second = start + AREA_SIZE;
+    assert_true(home->huge && home->free == 0);
+    give_units(runs, 0, few);
+    give_units(runs, AREA_UNITS, few);
+    superslab_end_look();
+    give_units(runs, AREA_UNITS + few, 1);
+    assert_int_equal(superslab_purge_rested(ALWAYS), 0); /* the last one did not rest */
+    assert_int_equal(superslab_dirty_bytes(), (2 * few + 1) * (size_t)UNIT_SIZE);
+    assert_int_equal(superslab_resting_bytes(), UNIT_SIZE);
+    assert_false(superslab_lets_go(home, second, UNIT_SIZE, UNIT_SIZE / 2 - 1));
+    superslab_end_look();
+    assert_int_equal(superslab_purge_rested(ALWAYS), (few + 1) * (size_t)UNIT_SIZE);
+    assert_int_equal(superslab_resting_bytes(), 0);
+    assert_int_equal(superslab_purge_rested(ALWAYS), 0);
+    assert_true(superslab_lets_go(home, second, UNIT_SIZE, 0)); /* that area is split */
+    assert_false(superslab_lets_go(home, start, UNIT_SIZE, UNIT_SIZE / 2 - 1));
+    assert_true(superslab_lets_go(home, start, UNIT_SIZE, UNIT_SIZE / 2));
+    give_units(runs, SUPERSLAB_UNITS - 1, 1);
+    superslab_end_look();
+    assert_int_equal(superslab_purge_rested(ALWAYS), UNIT_SIZE);
+    assert_int_equal(superslab_purge(0, ALWAYS), few * (size_t)UNIT_SIZE); /* at once means all */
+    for (unsigned i = run_count; i > 0; i--)                               /* what is left of them */
+        if (i - 1 < few || (i - 1 >= AREA_UNITS && i - 1 <= AREA_UNITS + few) || i == SUPERSLAB_UNITS)
+            runs[i - 1] = runs[--run_count];
+    run_give_all();
+    superslab_configure(SIZE_MAX, true, false);
+    check_room();
+}
+
+/* What was split becomes a huge page again when it is in use and in memory as a whole, but for the few units that stay. */
+static void superslab_packs_what_was_split(void **state) {
+    (void)state;
+    superslab_unmap_free();
+    kernel.before_advise = NULL;
+    superslab_configure(0, true, false);
+    for (unsigned i = 0; i < SUPERSLAB_UNITS; i++)
+        assert_true(run_take(1));
+    struct superslab *home = runs[0].home;
+    unsigned char *start = home->start;
+    struct run *given = &runs[run_count - SPLIT_LEAST];
+    memset(start, 1, SUPERSLAB_SIZE);
+    give_units(given, 0, SPLIT_LEAST);
+    assert_int_equal(superslab_purge(0, ALWAYS), SPLIT_LEAST * (size_t)UNIT_SIZE);
+    assert_int_equal(home->calm, 2);
+    for (int look = 0; look < 3; look++)
+        superslab_pack();
+    assert_int_equal(home->calm, 2); /* a part is not in use */
+    run_count -= SPLIT_LEAST;
+    while (home->free)
+        assert_true(run_take(1));
+    superslab_pack();
+    superslab_pack();
+    assert_int_equal(home->calm, 2); /* nor in memory */
+    memset(start, 1, SUPERSLAB_SIZE);
+    give_units(runs, AREA_UNITS, SPLIT_LEAST - 1);
+    unsigned before = kernel.advise.count;
+    superslab_pack();
+    assert_int_equal(kernel.advise.count, before + 2); /* it asks for huge pages, and makes one */
+    assert_int_equal(home->calm, 0);
+    superslab_pack();
+    assert_int_equal(kernel.advise.count, before + 2);
+    for (unsigned i = 0; i < SPLIT_LEAST - 1; i++)
+        runs[AREA_UNITS + i] = runs[--run_count];
+    run_give_all();
+    superslab_configure(SIZE_MAX, true, false);
+    check_room();
+}
+
 /* Runs that will grow stand sixteen units apart, where they were before; where there is no room any run will do, unless
  * address space is short. */
 static void superslab_roomy_runs_are_apart(void **state) {
@@ -757,6 +841,8 @@ int main(void) {
         cmocka_unit_test_setup(superslab_learns_whether_units_are_dense, setup),
         cmocka_unit_test_setup(superslab_asks_for_huge_pages_as_told, setup),
         cmocka_unit_test_setup(superslab_packs_areas_of_a_large_heap, setup),
+        cmocka_unit_test_setup(superslab_few_units_stay_in_a_huge_page, setup),
+        cmocka_unit_test_setup(superslab_packs_what_was_split, setup),
         cmocka_unit_test_setup(superslab_growth_is_geometric, setup),
         cmocka_unit_test_setup(superslab_P1_P3_random_program, setup),
         cmocka_unit_test_setup(superslab_P2_P3_random_program_that_decommits_lazily, setup),
