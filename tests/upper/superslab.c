@@ -1,5 +1,10 @@
 /* Unit tests of superslab: random programs against a list of runs, on real memory. The room's .c are included, so
  * that its sets and sums can be compared with what the bitmaps say. */
+#include "os.h"
+
+enum os_huge fake_huge_pages(void);
+#define os_huge_pages fake_huge_pages
+
 #include "../../src/superslab.c"
 #include "../../src/superslab_areas.c"
 #include "../../src/superslab_home.c"
@@ -374,14 +379,19 @@ static unsigned areas_in_use(void) {
     return count;
 }
 
+static bool pack_few(void) {
+    unsigned before = kernel.advise.count;
+    bool more = superslab_pack();
+    assert_true(kernel.advise.count - before <= PACKED_AT_ONCE + 1);
+    return more;
+}
+
 /* Pieces of advice until there is nothing left to pack; few in one look. */
 static unsigned pack_all(void) {
-    unsigned before = kernel.advise.count, once = before;
-    assert_true(superslab_pack()); /* whether something rests is known from the second look on */
-    while (superslab_pack()) {
-        assert_true(kernel.advise.count - once <= PACKED_AT_ONCE + 1);
-        once = kernel.advise.count;
-    }
+    unsigned before = kernel.advise.count;
+    assert_true(pack_few()); /* whether something rests is known from the second look on */
+    while (pack_few())
+        continue;
     return kernel.advise.count - before;
 }
 
@@ -469,6 +479,80 @@ static void superslab_few_units_stay_in_a_huge_page(void **state) {
     run_give_all();
     superslab_configure(SIZE_MAX, true, false);
     check_room();
+}
+
+/* Where nothing is in memory there is nothing to pack, and a look asks for few areas. */
+static void superslab_looks_at_few_areas(void **state) {
+    (void)state;
+    superslab_unmap_free();
+    while (areas_in_use() < 2 * LOOKED_AT_ONCE)
+        assert_true(run_take(16));
+    superslab_configure(0, true, false);
+    superslabs.pack_from = 0;
+    superslab_pack();
+    superslab_pack();
+    assert_in_range(superslabs.pack_from, 1, LOOKED_AT_ONCE / (SUPERSLAB_UNITS / AREA_UNITS) + 1);
+    for (unsigned looks = 1; superslabs.pack_from != 0; looks++) {
+        assert_true(looks < areas_in_use());
+        superslab_pack();
+    }
+    run_give_all();
+    superslab_configure(SIZE_MAX, true, false);
+    check_room();
+}
+
+/* Four superslabs of which every other unit is in use, and the run of two for which more is mapped. */
+static struct superslab_run grow_half_empty(enum dense_known known) {
+    superslab_unmap_free();
+    while (run_count < 4 * SUPERSLAB_UNITS)
+        assert_true(run_take(1));
+    assert_int_equal(superslabs.mapped_units, run_count);
+    for (unsigned i = 0; i < run_count; i++)
+        runs[i / 2] = i % 2 ? runs[i / 2] : runs[i];
+    for (unsigned i = 0; i < 4 * SUPERSLAB_UNITS / 2; i++)
+        superslab_give(runs[i].home, runs[i].start + UNIT_SIZE, 1);
+    run_count /= 2;
+    superslab_configure(2 * MIB, true, false);
+    dense_fake.known = known;
+    dense_fake.units = run_count;
+    struct superslab_run run = superslab_take(2);
+    dense_fake.known = DENSE_UNKNOWN;
+    dense_fake.units = 0;
+    superslab_configure(SIZE_MAX, true, false);
+    superslab_give(run.home, run.start, 2);
+    return run;
+}
+
+/* What is mapped next gets huge pages, or is little to learn from, only if what was mapped before is in use. */
+static void superslab_half_empty_grows_in_small_pages(void **state) {
+    (void)state;
+    for (enum dense_known known = DENSE_UNKNOWN; known <= DENSE_YES; known++) {
+        struct superslab_run run = grow_half_empty(known);
+        assert_false(run.home->huge);
+        assert_int_equal(superslabs.mapped_units, 6 * SUPERSLAB_UNITS);
+        run_give_all();
+    }
+    check_room();
+}
+
+static enum os_huge kernel_makes_them;
+
+enum os_huge fake_huge_pages(void) {
+    return kernel_makes_them;
+}
+
+/* Where the kernel makes none, none are counted on; where it makes them unasked, a small heap asks for small ones. */
+static void superslab_asks_when_the_kernel_makes_huge_pages(void **state) {
+    (void)state;
+    const bool kept_small = superslabs.keep_small;
+    for (kernel_makes_them = OS_HUGE_NEVER; kernel_makes_them <= OS_HUGE_UNASKED; kernel_makes_them++) {
+        superslab_configure(12 * MIB, true, false);
+        superslab_prepare();
+        assert_int_equal(superslabs.huge_from, kernel_makes_them == OS_HUGE_NEVER ? SIZE_MAX : 12 * MIB);
+        assert_int_equal(superslabs.keep_small, kernel_makes_them == OS_HUGE_UNASKED);
+    }
+    superslabs.keep_small = kept_small;
+    superslab_configure(SIZE_MAX, true, false);
 }
 
 /* What was split becomes a huge page again when it is in use and in memory as a whole, but for the few units that stay. */
@@ -843,6 +927,9 @@ int main(void) {
         cmocka_unit_test_setup(superslab_packs_areas_of_a_large_heap, setup),
         cmocka_unit_test_setup(superslab_few_units_stay_in_a_huge_page, setup),
         cmocka_unit_test_setup(superslab_packs_what_was_split, setup),
+        cmocka_unit_test_setup(superslab_looks_at_few_areas, setup),
+        cmocka_unit_test_setup(superslab_half_empty_grows_in_small_pages, setup),
+        cmocka_unit_test_setup(superslab_asks_when_the_kernel_makes_huge_pages, setup),
         cmocka_unit_test_setup(superslab_growth_is_geometric, setup),
         cmocka_unit_test_setup(superslab_P1_P3_random_program, setup),
         cmocka_unit_test_setup(superslab_P2_P3_random_program_that_decommits_lazily, setup),
