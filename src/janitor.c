@@ -178,10 +178,12 @@ static void janitor_stand_in(void) {
         purge_look_here();
 }
 
-static COLD void janitor_call_if_needed(struct heap *heap, size_t waiting, const void *caller) {
+static COLD void janitor_call_if_needed(struct heap *heap, uint64_t freed, size_t waiting,
+                                        const void *caller) {
+    size_t staying = superslab_staying_bytes(), may_go = waiting > staying ? waiting - staying : 0;
     if (heap_is_in_watch()) /* its caller is not known here: alloc calls again behind it */
         return;
-    if (janitor.delay_ns == 0 || !janitor_is_needed(waiting))
+    if (freed + may_go < JANITOR_LEAST || janitor.delay_ns == 0 || !janitor_is_needed(may_go))
         return;
     if (heap)
         heap->flushed_before = heap->flushed;
@@ -194,7 +196,7 @@ NOINLINE void janitor_call(const void *caller) {
     uint64_t freed = !heap ? 0 : heap->flushed - heap->flushed_before;
     size_t waiting = purge_waiting_bytes();
     if (UNLIKELY(freed + waiting >= JANITOR_LEAST))
-        janitor_call_if_needed(heap, waiting, caller);
+        janitor_call_if_needed(heap, freed, waiting, caller);
 }
 
 COLD void janitor_call_taken(const void *caller) {

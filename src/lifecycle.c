@@ -76,6 +76,7 @@ static void lifecycle_call(void (*function)(void)) {
 /* No lock is held by a thread that does not exist; to take them all would have parent and child each copy the pages that
  * they lie in. That of the streams comes first: who holds it (fflush) may wait for a stream, and who has that (getline) for memory. */
 static void lifecycle_before_fork(void) {
+    superslab_before_fork();
     if (&__libc_single_threaded && __libc_single_threaded)
         return;
     lifecycle_call(_IO_list_lock);

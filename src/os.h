@@ -92,6 +92,12 @@ bool os_move_out(void *address, size_t bytes, void *target);
 /* For each of `pages` pages a byte whose lowest bit says whether it is in memory. False where the kernel does not say. */
 bool os_in_memory(const void *address, size_t pages, unsigned char *present);
 
+/* For each of `pages` pages what /proc/self/pagemap says of it (the kernel's admin-guide/mm/pagemap): bits of these. False where it says
+ * nothing. */
+#define OS_PAGE_THERE (1ULL << 63) /* in memory */
+#define OS_PAGE_ALONE (1ULL << 56) /* mapped nowhere else */
+bool os_page_words(const void *address, size_t pages, uint64_t *words);
+
 /* The range must be one that we mapped. OS_FREE becomes OS_DONTNEED on kernels that do not know it. */
 bool os_advise(void *address, size_t bytes, enum os_advice advice);
 

@@ -262,6 +262,20 @@ bool os_in_memory(const void *address, size_t pages, unsigned char *present) {
     return error == 0;
 }
 
+bool os_page_words(const void *address, size_t pages, uint64_t *words) {
+    int error, unused;
+    long fd =
+        os_call(&error, SYS_openat, AT_FDCWD, (long)"/proc/self/pagemap", O_RDONLY | O_CLOEXEC, 0, 0, 0);
+    os_count(&os_counts.file);
+    if (error != 0)
+        return false;
+    long bytes = (long)(pages * sizeof *words),
+         at = (long)((uintptr_t)address / os_page_size() * sizeof *words);
+    long got = os_call(&error, SYS_pread64, fd, (long)words, bytes, at, 0, 0);
+    os_call(&unused, SYS_close, fd, 0, 0, 0, 0, 0);
+    return got == bytes;
+}
+
 /* One madvise; returns its error number. */
 static int os_madvise(void *address, size_t bytes, int advice) {
     int error;

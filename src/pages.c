@@ -71,3 +71,14 @@ size_t pages_run(const void *start, size_t bytes, bool *there) {
         run++;
     return run * page;
 }
+
+bool pages_are_own(const void *start, size_t bytes) {
+    uint64_t words[PAGES_AREA / 4096];
+    size_t pages = bytes / os_page_size();
+    if (!os_page_words(start, pages, words))
+        return false;
+    for (size_t i = 0; i < pages; i++)
+        if ((words[i] & (OS_PAGE_THERE | OS_PAGE_ALONE)) == OS_PAGE_THERE)
+            return false;
+    return true;
+}

@@ -1,7 +1,7 @@
 /* pages: how much of a range is in memory.
  *
  * Owns the counting of a range's pages that the kernel holds, whole where the range is short and by samples where it is long;
- * and whether what was touched of a range was touched nearly whole.
+ * whether what was touched of a range was touched nearly whole; and whether it is another process's, too.
  *
  * P1  what is counted as in memory is never more than the range
  *
@@ -26,5 +26,9 @@ size_t pages_resident(const void *start, size_t bytes, enum pages_density *densi
 /* Bytes at the beginning of a range of whole pages that are all in memory, or all are not: *there. At most PAGES_RUN; all are there where
  * the system does not say. What is not may still hold something, as in swap. */
 size_t pages_run(const void *start, size_t bytes, bool *there);
+
+/* Whether no page of a range, of PAGES_AREA bytes at most, is shared with another process, as after a fork; false where the system does
+ * not say. */
+bool pages_are_own(const void *start, size_t bytes);
 
 #endif

@@ -66,7 +66,7 @@ static size_t purge_rested(unsigned calls) {
 }
 
 size_t purge_waiting_bytes(void) {
-    return superslab_resting_bytes() + large_waiting_bytes();
+    return superslab_dirty_bytes() + large_waiting_bytes();
 }
 
 struct purge_looked purge_look(void) {
@@ -74,7 +74,7 @@ struct purge_looked purge_look(void) {
     looked.bytes += purge_rested(UINT_MAX);
     purge_tidy(false, &looked);
     superslab_end_look(); /* with what the tidied slabs have left */
-    looked.later |= purge_waiting_bytes() > 0;
+    looked.later |= purge_waiting_bytes() > superslab_staying_bytes();
     looked.later |= superslab_pack();
     return looked;
 }

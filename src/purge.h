@@ -56,7 +56,7 @@ struct purge_looked purge_look(void);
 /* A bounded look, for slow paths: at the calling thread's heap only. */
 void purge_look_here(void);
 
-/* Bytes that are free, dirty and in no slab. */
+/* Bytes that are free, dirty and in no slab, whether they are to stay (superslab_staying_bytes) or not. */
 size_t purge_waiting_bytes(void);
 
 /* Gives back everything that can be given back now, from every heap; what threads that do not sleep hold in magazines stays.

@@ -92,6 +92,9 @@ static void superslab_refile(struct superslab *home) {
 
 static void superslab_count_dirty(uint64_t before, uint64_t after) {
     superslab_add(&superslabs.dirty_units, (size_t)bits_count(after) - bits_count(before));
+    if (superslabs.staying_units >
+        superslabs.dirty_units) /* or what is given back instead would call nobody */
+        superslab_add(&superslabs.staying_units, superslabs.dirty_units - superslabs.staying_units);
 }
 
 /* Free units hold memory while they are dirty, the others from now on: asked before they are claimed to be handed out. */
@@ -406,10 +409,8 @@ size_t superslab_dirty_bytes(void) {
     return __atomic_load_n(&superslabs.dirty_units, __ATOMIC_RELAXED) * UNIT_SIZE; /* a guess is enough */
 }
 
-size_t superslab_resting_bytes(void) {
-    size_t dirty = superslab_dirty_bytes(),
-           staying = __atomic_load_n(&superslabs.staying_units, __ATOMIC_RELAXED) * UNIT_SIZE;
-    return dirty > staying ? dirty - staying : 0;
+size_t superslab_staying_bytes(void) {
+    return __atomic_load_n(&superslabs.staying_units, __ATOMIC_RELAXED) * UNIT_SIZE;
 }
 
 size_t superslab_mapped_bytes(void) {
@@ -425,6 +426,11 @@ void superslab_configure(size_t huge_from, bool decommit, bool decommit_lazily) 
     superslabs.huge_from = huge_from;
     superslabs.decommit = decommit;
     superslabs.decommit_lazily = decommit_lazily;
+}
+
+void superslab_before_fork(void) {
+    if (!__atomic_load_n(&superslabs.forks, __ATOMIC_RELAXED))
+        __atomic_store_n(&superslabs.forks, true, __ATOMIC_RELAXED);
 }
 
 void superslab_lock(bool take) {

@@ -111,13 +111,17 @@ size_t superslab_below_peak_bytes(void);
 bool superslab_lets_go(const struct superslab *home, const void *start, size_t bytes, size_t free);
 
 size_t superslab_dirty_bytes(void);
-size_t superslab_resting_bytes(void); /* dirty, but for what the last look left for good */
+size_t superslab_staying_bytes(void); /* those of them that the last look left for good; a guess is enough */
 size_t superslab_mapped_bytes(void);
 size_t superslab_free_bytes(void); /* with what waits */
 
 /* What this room may do, told by lifecycle once: from how many bytes in use on a dense heap gets huge pages (0: from the first, dense
  * or not; SIZE_MAX: never); how to decommit. */
 void superslab_configure(size_t huge_from, bool decommit, bool decommit_lazily);
+
+/* A fork is about to be: pages may be another process's, too, from here on. Holds no lock, and writes once only, as the page would be
+ * copied each time. */
+void superslab_before_fork(void);
 
 /* Holds and releases the room's lock around fork. In the child, before it is released: what another thread was about to give
  * home is free again. */

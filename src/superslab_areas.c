@@ -92,10 +92,12 @@ void superslab_split(struct superslab *home, const unsigned char *start, size_t 
 
 /* ---- huge pages for what came before the heap was large ---- */
 
-/* True when nearly all of its pages are in memory: huge ones make it hardly larger. False where the system does not say. */
+/* True when nearly all of its pages are in memory: huge ones make it hardly larger. False where the system does not say; and where another
+ * process has them, too, after a fork, as a huge page would be a copy. */
 static bool superslab_is_whole(const unsigned char *area) {
     enum pages_density density;
-    return pages_resident(area, AREA_SIZE, &density) >= PACKED_LEAST && density == PAGES_DENSE;
+    return pages_resident(area, AREA_SIZE, &density) >= PACKED_LEAST && density == PAGES_DENSE &&
+           (!__atomic_load_n(&superslabs.forks, __ATOMIC_RELAXED) || pages_are_own(area, AREA_SIZE));
 }
 
 /* Where small pages were asked for, because a part was home or the kernel makes huge ones unasked, the area has to ask for huge ones first,

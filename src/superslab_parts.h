@@ -36,6 +36,7 @@ struct superslabs {
     size_t huge_from; /* bytes in use: a heap below gets small pages, which are all that it touches */
     bool decommit, decommit_lazily;
     bool keep_small; /* the kernel makes huge pages unasked, and a small heap would touch one for a few KiB */
+    bool forks;      /* the process has forked, or comes from a fork; atomic, relaxed: a hint */
     uint32_t count;
     uint32_t purge_from; /* no superslab from here on has dirty units */
     struct superslab *vacant;

@@ -101,7 +101,7 @@ static struct {
 } fake;
 
 static struct heap mine;
-static _Atomic size_t taken, given, touched;
+static _Atomic size_t taken, given, touched, staying;
 static _Atomic bool several_threads;
 
 size_t superslab_mapped_bytes(void) {
@@ -122,6 +122,10 @@ bool heap_can_reach(void) {
 
 size_t superslab_dirty_bytes(void) {
     return fake.waiting;
+}
+
+size_t superslab_staying_bytes(void) {
+    return staying;
 }
 
 size_t purge_waiting_bytes(void) {
@@ -167,7 +171,7 @@ static int setup(void **state) {
     memset(&fake, 0, sizeof fake);
     mine.flushed = mine.flushed_before = 0;
     heap_own = &mine;
-    taken = given = 0;
+    taken = given = staying = 0;
     touched = 2 * JANITOR_LEAST;
     several_threads = false;
     atomic_store(&janitor.looked, 0);
@@ -208,6 +212,9 @@ static void janitor_slow_paths_stand_in(void **state) {
     fake.waiting = JANITOR_LEAST / 2;
     janitor_after_free(outside());
     assert_int_equal(fake.looks_here, 0); /* not worth it */
+    fake.waiting = staying = 5 * JANITOR_LEAST;
+    janitor_after_free(outside());
+    assert_int_equal(fake.looks_here, 0); /* nor is what stays anyway */
     mine.flushed += JANITOR_LEAST;
     janitor_after_free(outside());
     assert_int_equal(fake.looks_here, 1);

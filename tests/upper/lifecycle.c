@@ -33,7 +33,7 @@ static struct {
     struct heap *while_resolving;
     size_t purge_delay;
     bool purge_thread, purge_sleeping;
-    unsigned children, heaps_in_child, superslabs_in_child, watching, finished, said;
+    unsigned children, heaps_in_child, superslabs_in_child, superslabs_before_fork, watching, finished, said;
     bool sampled, timed;
     size_t events;
     _Atomic unsigned reachable, threads;
@@ -183,6 +183,10 @@ void slab_lock(bool take) {
 
 void superslab_lock(bool take) {
     fake_room_lock(5, take);
+}
+
+void superslab_before_fork(void) {
+    fake.superslabs_before_fork++;
 }
 
 void superslab_in_child(void) {
@@ -421,6 +425,7 @@ static void lifecycle_P3_fork_holds_all_locks_from_above(void **state) {
     }
     assert_int_equal(fake.children, 1);
     assert_int_equal(fake.heaps_in_child, 1);
+    assert_int_equal(fake.superslabs_before_fork, 2);
     assert_int_equal(fake.superslabs_in_child, 1);
     pthread_setspecific(lifecycle.key, NULL);
 }
@@ -440,6 +445,7 @@ static void lifecycle_P3_fork_of_one_thread_touches_no_lock(void **state) {
     assert_int_equal(fake.locked, 0);
     assert_int_equal(fake.children, 1);
     assert_int_equal(fake.heaps_in_child, 1);
+    assert_int_equal(fake.superslabs_before_fork, 1);
     assert_int_equal(fake.superslabs_in_child, 1);
     pthread_setspecific(lifecycle.key, NULL);
 }

@@ -8,6 +8,8 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static int setup(void **state) {
     errno = 77;
@@ -49,6 +51,51 @@ static void pages_looks_at_samples_of_a_long_block(void **state) {
     assert_true(os_unmap(p, bytes));
 }
 
+/* Forks; in the child `ask` is called, which then waits until the parent has asked. Returns whether both got that answer. */
+static bool both_answer(bool (*ask)(void *), void *about, bool answer) {
+    int told[2], asked[2];
+    char byte = 0;
+    assert_int_equal(pipe(told) | pipe(asked), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        byte = ask(about) == answer;
+        close(asked[1]);
+        ssize_t got = write(told[1], &byte, 1);
+        got += read(asked[0], &byte, 1);
+        _exit((int)got - 1);
+    }
+    assert_int_equal(read(told[0], &byte, 1), 1);
+    bool both = byte && ask(about) == answer;
+    close(told[0]), close(told[1]), close(asked[0]), close(asked[1]);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    return both;
+}
+
+static bool are_own(void *area) {
+    return pages_are_own(area, PAGES_AREA);
+}
+
+static bool first_is_own(void *area) {
+    *(unsigned char *)area = 2;
+    return pages_are_own(area, os_page_size());
+}
+
+/* What a forked process and the one it comes from have together is neither's own, but for what was written to since. */
+static void pages_own_is_what_no_other_process_has(void **state) {
+    (void)state;
+    unsigned char *p = os_map_aligned(PAGES_AREA, PAGES_AREA, NULL);
+    os_advise(p, PAGES_AREA, OS_SMALL);
+    assert_true(pages_are_own(p, PAGES_AREA)); /* nothing is in memory */
+    memset(p, 1, PAGES_AREA);
+    assert_true(pages_are_own(p, PAGES_AREA));
+    assert_true(both_answer(are_own, p, false));
+    assert_true(pages_are_own(p, PAGES_AREA)); /* the other one is gone */
+    assert_true(both_answer(first_is_own, p, true));
+    assert_true(os_unmap(p, PAGES_AREA));
+    assert_int_equal(errno, 77);
+}
+
 /* What was touched counts alone: half of it written from the start on is as dense as all of it. */
 static void pages_density_is_of_what_was_touched(void **state) {
     (void)state;
@@ -82,6 +129,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(pages_P1_counts_what_is_in_memory, setup),
         cmocka_unit_test_setup(pages_looks_at_samples_of_a_long_block, setup),
+        cmocka_unit_test_setup(pages_own_is_what_no_other_process_has, setup),
         cmocka_unit_test_setup(pages_density_is_of_what_was_touched, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,7 @@ enum os_huge fake_huge_pages(void);
 #include "unit/unit.h"
 
 #include <limits.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -70,6 +71,7 @@ static void check_room(void) {
         mapped += home->start ? home->units : 0;
     }
     assert_int_equal(superslab_dirty_bytes(), dirty * UNIT_SIZE);
+    assert_true(superslab_staying_bytes() <= superslab_dirty_bytes());
     assert_int_equal(superslab_free_bytes(), available * UNIT_SIZE);
     assert_int_equal(superslab_mapped_bytes(), mapped * UNIT_SIZE);
     assert_int_equal(limit.held, (mapped - available + dirty) * UNIT_SIZE);
@@ -460,11 +462,16 @@ static void superslab_few_units_stay_in_a_huge_page(void **state) {
     give_units(runs, AREA_UNITS + few, 1);
     assert_int_equal(superslab_purge_rested(ALWAYS), 0); /* the last one did not rest */
     assert_int_equal(superslab_dirty_bytes(), (2 * few + 1) * (size_t)UNIT_SIZE);
-    assert_int_equal(superslab_resting_bytes(), UNIT_SIZE);
+    assert_int_equal(superslab_staying_bytes(), 2 * few * (size_t)UNIT_SIZE);
     assert_false(superslab_lets_go(home, second, UNIT_SIZE, UNIT_SIZE / 2 - 1));
     superslab_end_look();
     assert_int_equal(superslab_purge_rested(ALWAYS), (few + 1) * (size_t)UNIT_SIZE);
-    assert_int_equal(superslab_resting_bytes(), 0);
+    assert_int_equal(superslab_staying_bytes(), few * (size_t)UNIT_SIZE);
+    struct superslab_run one = superslab_take(1), another = superslab_take(1);
+    superslab_give(one.home, one.start, 1);
+    superslab_give(another.home, another.start, 1);
+    assert_int_equal(superslab_dirty_bytes() - superslab_staying_bytes(),
+                     2 * (size_t)UNIT_SIZE); /* lately used */
     assert_int_equal(superslab_purge_rested(ALWAYS), 0);
     assert_true(superslab_lets_go(home, second, UNIT_SIZE, 0)); /* that area is split */
     assert_false(superslab_lets_go(home, start, UNIT_SIZE, UNIT_SIZE / 2 - 1));
@@ -476,6 +483,37 @@ static void superslab_few_units_stay_in_a_huge_page(void **state) {
     for (unsigned i = run_count; i > 0; i--)                               /* what is left of them */
         if (i - 1 < few || (i - 1 >= AREA_UNITS && i - 1 <= AREA_UNITS + few) || i == SUPERSLAB_UNITS)
             runs[i - 1] = runs[--run_count];
+    run_give_all();
+    superslab_configure(SIZE_MAX, true, false);
+    check_room();
+}
+
+/* After a fork a huge page would be a copy of what both processes have. */
+static void superslab_packs_nothing_that_is_shared(void **state) {
+    (void)state;
+    superslab_unmap_free();
+    kernel.before_advise = NULL; /* somebody has them */
+    superslabs.keep_small = false;
+    superslabs.pack_from = 0;
+    while (run_count < SUPERSLAB_UNITS)
+        assert_true(run_take(1));
+    memset(runs[0].home->start, 1, SUPERSLAB_SIZE);
+    superslab_configure(0, true, false);
+    superslab_before_fork();
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        pause();
+        _exit(1);
+    }
+    unsigned before = kernel.advise.count;
+    for (int look = 0; look < 3; look++)
+        superslab_pack();
+    assert_int_equal(kernel.advise.count, before);
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    superslab_pack();
+    assert_int_equal(kernel.advise.count, before + SUPERSLAB_UNITS / AREA_UNITS);
     run_give_all();
     superslab_configure(SIZE_MAX, true, false);
     check_room();
@@ -927,6 +965,7 @@ int main(void) {
         cmocka_unit_test_setup(superslab_packs_areas_of_a_large_heap, setup),
         cmocka_unit_test_setup(superslab_few_units_stay_in_a_huge_page, setup),
         cmocka_unit_test_setup(superslab_packs_what_was_split, setup),
+        cmocka_unit_test_setup(superslab_packs_nothing_that_is_shared, setup),
         cmocka_unit_test_setup(superslab_looks_at_few_areas, setup),
         cmocka_unit_test_setup(superslab_half_empty_grows_in_small_pages, setup),
         cmocka_unit_test_setup(superslab_asks_when_the_kernel_makes_huge_pages, setup),
