@@ -51,7 +51,9 @@ def summary(card: Scorecard, judged: Sequence[Finding]) -> list[Block]:
     judgeable = [bar for bar in bars(card) if bar.met is not None]
     met = sum(bool(bar.met) for bar in judgeable)
     if judgeable:
-        lines.append(f"Bars of the contract: {met} of {len(judgeable)} met.")
+        noisy = sum(bar.noisy for bar in bars(card))
+        untold = f"; {noisy} more that nobody met: the machine was too noisy to tell" if noisy else ""
+        lines.append(f"Bars of the contract: {met} of {len(judgeable)} met{untold}.")
     lines.append(
         f"Findings beyond noise: {sum(not each.wins for each in judged)} losses, {sum(each.wins for each in judged)} wins."
     )
@@ -99,15 +101,17 @@ def finding_table(found: Sequence[Finding], tone: str) -> Table:
 
 def bar_table(found: Sequence[Bar]) -> list[Block]:
     rows = [
-        [SECTIONS[bar.section], bar.what, bar.measured, bar.wanted, verdict(bar.met, bar.wanted), bar.aim or "-", verdict(bar.aim_met, bar.aim)]
+        [SECTIONS[bar.section], bar.what, bar.measured, bar.wanted, verdict(bar.met, bar.wanted, bar.noisy), bar.aim or "-", verdict(bar.aim_met, bar.aim)]
         for bar in found
     ]
     return [Table(["section", "what", "measured", "first bar", "", "where we aim", ""], rows, left=7)]
 
 
-def verdict(met: bool | None, wanted: str) -> Cell:
+def verdict(met: bool | None, wanted: str, noisy: bool = False) -> Cell:
     if wanted in ("", "-"):
         return Cell("")
+    if noisy:
+        return Cell("too noisy to tell", "mild")
     if met is None:
         return Cell("not measured", "mild")
     return Cell("met", "good") if met else Cell("not met", "bad")

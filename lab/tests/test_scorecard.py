@@ -76,6 +76,49 @@ def test_bars_of_the_contract():
     assert found["percentiles of single calls, p50 to p99.99"].measured == "best at 8 of 10"
 
 
+def with_epochs(*wobbles):
+    """A card of which only the long run differs: ours first, then the others'."""
+    found = cards.card()
+    found.long_run.rows = [cards.soak(f"peer{i}" if i else "hakmem", 50e6, wobble) for i, wobble in enumerate(wobbles)]
+    return found
+
+
+STEADINESS = ("CV of epochs", "p99/p50 of epochs", "stddev/mean of epochs")
+
+
+@pytest.mark.parametrize(
+    "wobbles, met",
+    [
+        ((0.08, 0.09, 0.12, 0.07), None),  # nobody is steady: the machine is not
+        ((0.08, 0.09, 0.12, 0.01), False),  # one is: it could be done
+        ((0.13, 0.09, 0.12, 0.07), False),  # we are among the worst of them
+        ((0.01, 0.09, 0.12, 0.07), True),
+        ((0.08,), False),  # there is nobody to compare with
+    ],
+)
+def test_what_a_noisy_machine_tells_of_steadiness(wobbles, met):
+    found = {bar.what: bar for bar in bars.bars(with_epochs(*wobbles))}
+    assert [found[what].met for what in STEADINESS] == [met] * 3
+    assert [found[what].noisy for what in STEADINESS] == [met is None] * 3
+    assert found["throughput drift over 2 min, 12 epochs"].met is True
+
+
+@pytest.mark.parametrize("ours, met", [(-9.7, None), (-12.0, False), (-4.0, True)])
+def test_a_drift_of_the_machine_is_none_of_ours(ours, met):
+    found = with_epochs(0.01, 0.01, 0.01)
+    for row, drift in zip(found.long_run.rows, (ours, -9.4, -11.5)):
+        row.drift = drift
+    drift = next(bar for bar in bars.bars(found) if bar.what.startswith("throughput drift"))
+    assert (drift.met, drift.noisy) == (met, met is None)
+
+
+def test_what_the_machine_does_not_tell_is_said():
+    written = markdown.write(page.write(with_epochs(0.08, 0.09, 0.12), "2026-01-01 10:00 UTC", None, ""))
+    assert "; 3 more that nobody met: the machine was too noisy to tell." in written
+    assert part(written, "Bars").count("too noisy to tell") == 3
+    assert "Bar not met: CV of epochs" not in written
+
+
 @pytest.mark.parametrize("ratio, name", [(0.49, "none"), (0.5, "M1"), (0.6, "M3"), (0.649, "M3"), (1.2, "M4")])
 def test_milestones(ratio, name):
     assert bars.milestone(ratio) == name
