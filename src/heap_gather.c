@@ -103,10 +103,8 @@ static bool heap_adopt(struct heap *heap, unsigned class, unsigned packs) {
 /* How many units the next slab takes. The first is small, for two blocks at least: of most classes a thread needs no
  * other. docs/experiments/peak-rss.md */
 static unsigned heap_slab_units(struct heap_class *mine, unsigned class) {
-    const struct sizeclass *geometry = &sizeclass_table[class];
-    unsigned least = geometry->size <= SIZECLASS_LARGEST / 2 ? 1 : 2;
-    unsigned units = mine->units > least ? mine->units : least;
-    mine->units = geometry->units;
+    unsigned least = slab_units_least(class), units = mine->units > least ? mine->units : least;
+    mine->units = sizeclass_table[class].units;
     return units;
 }
 

@@ -49,7 +49,7 @@ struct slab *slab_new(unsigned class, unsigned units, struct inbox *owner, uint3
     if (!slab)
         return NULL;
     slab->class = (uint8_t) class;
-    struct superslab_run run = superslab_take(units);
+    struct superslab_run run = superslab_take_some(slab_units_least(class), units);
     if (!run.start) {
         slab_give_record(slab);
         return NULL;
@@ -60,9 +60,10 @@ struct slab *slab_new(unsigned class, unsigned units, struct inbox *owner, uint3
     slab->next = slab->previous = NULL;
     slab->summary = 0;
     slab->inverse = geometry->inverse;
-    slab->units = (uint8_t)units;
-    slab->blocks = (uint16_t)(units == geometry->units ? geometry->blocks
-                                                       : ((size_t)units << UNIT_SHIFT) / geometry->size);
+    slab->units = (uint8_t)run.units;
+    slab->blocks =
+        (uint16_t)(run.units == geometry->units ? geometry->blocks
+                                                : ((size_t)run.units << UNIT_SHIFT) / geometry->size);
     slab->words = geometry->words;
     slab->free = 0;
     slab_carve_to(slab, 0);
@@ -71,7 +72,7 @@ struct slab *slab_new(unsigned class, unsigned units, struct inbox *owner, uint3
         slab->bits[word] = *slab_remote_word(slab, class, word) = 0;
     __atomic_store_n(&slab->remote_summary, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&slab->owner, owner, __ATOMIC_RELAXED); /* published by the tag below */
-    pagemap_set(slab->start, units, tag, slab);
+    pagemap_set(slab->start, slab->units, tag, slab);
     return slab;
 }
 

@@ -77,7 +77,12 @@ enum slab_lent { SLAB_HELD, SLAB_LENT, SLAB_RETURNED };
 
 enum slab_verdict { SLAB_OK, SLAB_DOUBLE_FREE, SLAB_INSIDE };
 
-/* A slab of `class` and `units` units whose owner is `owner` and whose tag is `tag`. NULL: no memory. */
+/* Units of the shortest slab of a class: two blocks at least. */
+static inline unsigned slab_units_least(unsigned class) {
+    return sizeclass_table[class].size <= SIZECLASS_LARGEST / 2 ? 1 : 2;
+}
+
+/* A slab of `class` and `units` units, or fewer where memory that was freed lies about in shorter pieces, whose owner is `owner` and whose tag is `tag`. NULL: no memory. */
 struct slab *slab_new(unsigned class, unsigned units, struct inbox *owner, uint32_t tag);
 
 /* Gives the blocks' memory back and the record to the next slab. All blocks are free; it is in no list. */

@@ -10,7 +10,9 @@ enum {
     GROUPS = TABLE_SIZE / GROUP,
     GROW_LARGEST = 64,   /* superslabs in one mapping */
     ROOM_EACH = 128,     /* units in use for each area that is begun for a run that will grow */
-    KEPT_SIXTEENTHS = 11 /* of what is dirty below the peak, if blocks are not written whole */
+    WARM_LEAST = 16,     /* dirty units from which on they are looked for: a small heap has its few nearby */
+    WARM_LOOKS = 16,     /* superslabs in one search */
+    KEPT_SIXTEENTHS = 12 /* of what is dirty below the peak, if blocks are not written whole */
 };
 
 _Static_assert(GROUPS / 64 <= 64, "one word sums up the middle");
@@ -295,33 +297,75 @@ static struct superslab *superslab_find_roomy(void) {
     return home && superslab_roomy(home) ? home : NULL;
 }
 
+/* Hands out units from `from` on, if the limit allows. Under the lock, as the next ones are. */
+static struct superslab_run superslab_hand_out_run(struct superslab *home, unsigned from, unsigned units) {
+    struct superslab_run run = {0};
+    uint64_t mask = superslab_mask(from, units);
+    if (superslab_may_hold(home, mask)) {
+        run.start = home->start + (size_t)from * UNIT_SIZE;
+        run.home = home;
+        run.units = units;
+        run.full = superslabs.decommit && (home->full & home->dirty & mask) != 0;
+        run.zeroed = superslab_hand_out(home, mask);
+    }
+    return run;
+}
+
 static struct superslab_run superslab_take_run(unsigned units, bool grows) {
     struct superslab_run run = {0};
-    lock_take(&superslabs.lock);
     struct superslab *home = grows ? superslab_find_roomy() : NULL;
     if (!home)
         home = superslab_find_or_grow(units);
     if (home) {
         unsigned from = superslab_place(home, units, grows);
         bool begins = grows && superslabs.huge_from == 0 && !(superslab_begun(home) >> from & 1);
-        if (superslab_may_hold(home, superslab_mask(from, units))) {
-            run.start = home->start + (size_t)from * UNIT_SIZE;
-            run.home = home;
-            run.full = superslabs.decommit && (home->full & home->dirty & superslab_mask(from, units)) != 0;
-            run.zeroed = superslab_hand_out(home, superslab_mask(from, units));
-            superslabs.begun_for_room += begins;
+        run = superslab_hand_out_run(home, from, units);
+        superslabs.begun_for_room += begins && run.start;
+    }
+    return run;
+}
+
+/* The longest run of dirty units, of `most` at most, in the next superslab that has one of `least`. */
+static struct superslab_run superslab_take_warm(unsigned least, unsigned most) {
+    uint32_t end = superslabs.purge_from, looks = end < WARM_LOOKS ? end : WARM_LOOKS;
+    for (; looks > 0; looks--, superslabs.warm_from++) {
+        superslabs.warm_from = superslabs.warm_from < end ? superslabs.warm_from : 0;
+        struct superslab *home = *superslab_at(superslabs.warm_from);
+        for (unsigned units = home->dirty ? most : 0; units >= least && units > 0; units--) {
+            uint64_t places = superslab_run_starts(home->dirty, units);
+            if (places)
+                return superslab_hand_out_run(home, bits_lowest(places), units);
         }
     }
+    return (struct superslab_run){0};
+}
+
+/* True when a run of `units` would be of memory that nobody has touched, or not much, while dirty ones lie elsewhere. */
+static bool superslab_is_cold(unsigned units) {
+    const struct superslab *home = superslab_find(units);
+    return superslabs.dirty_units >= WARM_LEAST && !(home && superslab_run_starts(home->dirty, units));
+}
+
+struct superslab_run superslab_take_some(unsigned least, unsigned most) {
+    struct superslab_run run = {0};
+    lock_take(&superslabs.lock);
+    if (least < most && superslab_is_cold(most))
+        run = superslab_take_warm(least, most);
+    if (!run.start)
+        run = superslab_take_run(most, false);
     lock_release(&superslabs.lock);
     return run;
 }
 
 struct superslab_run superslab_take(unsigned units) {
-    return superslab_take_run(units, false);
+    return superslab_take_some(units, units);
 }
 
 struct superslab_run superslab_take_roomy(unsigned units) {
-    return superslab_take_run(units, true);
+    lock_take(&superslabs.lock);
+    struct superslab_run run = superslab_take_run(units, true);
+    lock_release(&superslabs.lock);
+    return run;
 }
 
 void superslab_return(struct superslab *home, uint64_t mask) {

@@ -48,6 +48,7 @@ struct superslab {
 struct superslab_run {
     unsigned char *start; /* NULL: no memory */
     struct superslab *home;
+    unsigned units;
     bool zeroed; /* every byte reads as zero */
     bool full;   /* some of its units were given back as full, are in memory still, and may go home */
 };
@@ -55,7 +56,11 @@ struct superslab_run {
 /* Takes `units` (1..SUPERSLAB_RUN_LARGEST) neighbouring units. */
 struct superslab_run superslab_take(unsigned units);
 
-/* The same for a run that will grow: where there is room for that, if such a place is to be had. */
+/* Takes `most` units; or fewer, `least` of them or more, where those that are free and hold memory lie about in shorter runs.
+ * docs/experiments/warm-pieces.md */
+struct superslab_run superslab_take_some(unsigned least, unsigned most);
+
+/* Takes `units` for a run that will grow: where there is room for that, if such a place is to be had. */
 struct superslab_run superslab_take_roomy(unsigned units);
 
 /* Gives back a run, or its tail. */

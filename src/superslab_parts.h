@@ -39,6 +39,7 @@ struct superslabs {
     bool forks;      /* the process has forked, or comes from a fork; atomic, relaxed: a hint */
     uint32_t count;
     uint32_t purge_from; /* no superslab from here on has dirty units */
+    uint32_t warm_from;  /* where dirty units were found last */
     struct superslab *vacant;
     uint32_t leaving; /* calls that are under way for units that leave */
     size_t dirty_units, mapped_units, free_units, waiting_units;

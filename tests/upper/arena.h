@@ -19,6 +19,7 @@ static struct {
     unsigned char taken[ARENA_UNITS];
     unsigned in_use, refuse, full;
     bool touched; /* runs do not read as zero */
+    bool pieces;  /* what is free lies about in the shortest runs that will do */
     struct superslab home;
 } arena;
 
@@ -46,7 +47,9 @@ static void arena_mark(unsigned from, unsigned units, bool taken) {
     arena.in_use += taken ? units : -units;
 }
 
-struct superslab_run superslab_take(unsigned units) {
+struct superslab_run superslab_take_some(unsigned least, unsigned units) {
+    if (arena.pieces)
+        units = least;
     if (!arena.start)
         arena_map();
     if (arena.refuse > 0) {
@@ -57,7 +60,8 @@ struct superslab_run superslab_take(unsigned units) {
     while (!arena_is_free(from, units))
         assert_true(++from + units <= ARENA_UNITS);
     arena_mark(from, units, true);
-    return (struct superslab_run){arena.start + (size_t)from * UNIT_SIZE, &arena.home, !arena.touched, false};
+    return (struct superslab_run){arena.start + (size_t)from * UNIT_SIZE, &arena.home, units, !arena.touched,
+                                  false};
 }
 
 void superslab_give(struct superslab *home, void *start, unsigned units) {

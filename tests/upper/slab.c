@@ -23,6 +23,25 @@ static unsigned char *block_of(const struct slab *slab, unsigned number) {
     return slab->start + (size_t)number * sizeclass_table[slab->class].size;
 }
 
+static void finish(struct slab *slab);
+
+/* Where memory that was freed lies about in pieces a slab is as short as these, and has fewer blocks. */
+static void slab_may_be_shorter_than_its_class_wants(void **state) {
+    (void)state;
+    arena.pieces = true;
+    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
+        const struct sizeclass *geometry = &sizeclass_table[class];
+        struct slab *slab = new_slab(class);
+        size_t fit = ((size_t)slab->units << UNIT_SHIFT) / geometry->size;
+        assert_int_equal(slab->units, slab_units_least(class));
+        assert_int_equal(slab->blocks, slab->units == geometry->units ? geometry->blocks : fit);
+        assert_true(slab->blocks >= 2);
+        assert_int_equal(arena.in_use, slab->units);
+        finish(slab);
+    }
+    arena.pieces = false;
+}
+
 static void check_counts(const struct slab *slab) {
     unsigned bits = 0;
     for (unsigned word = 0; word < slab->words; word++) {
@@ -654,6 +673,7 @@ int main(void) {
         cmocka_unit_test_setup(slab_P3_neighbours_go_back_together, kernel_reset),
         cmocka_unit_test_setup(slab_P3_P4_neighbours_go_back_all_or_none, kernel_reset),
         cmocka_unit_test_setup(slab_run_ends_say_why, kernel_reset),
+        cmocka_unit_test_setup(slab_may_be_shorter_than_its_class_wants, kernel_reset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

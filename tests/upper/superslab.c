@@ -81,16 +81,21 @@ static void check_room(void) {
     assert_int_equal(mapped - available, used);
 }
 
-static bool run_take(unsigned units) {
+static bool run_take_some(unsigned least, unsigned most) {
     assert_true(run_count < RUNS);
-    struct superslab_run run = superslab_take(units);
+    struct superslab_run run = superslab_take_some(least, most);
     if (!run.start)
         return false;
     assert_int_equal((uintptr_t)run.start % UNIT_SIZE, 0);
-    check_nobody_has(run.start, (size_t)units * UNIT_SIZE);
-    check_zeroed_and_write(run.start, units, run.zeroed);
-    runs[run_count++] = (struct run){run.start, run.home, units};
+    assert_in_range(run.units, least, most);
+    check_nobody_has(run.start, (size_t)run.units * UNIT_SIZE);
+    check_zeroed_and_write(run.start, run.units, run.zeroed);
+    runs[run_count++] = (struct run){run.start, run.home, run.units};
     return true;
+}
+
+static bool run_take(unsigned units) {
+    return run_take_some(units, units);
 }
 
 static void run_give(unsigned which) {
@@ -135,7 +140,7 @@ static void random_step(uint64_t *seed) {
     unsigned units = 1 + random_below(seed, random_below(seed, 2) ? SUPERSLAB_RUN_LARGEST : 4);
     struct run *run = run_count ? &runs[random_below(seed, run_count)] : NULL;
     if (!run || (what < 45 && run_count < RUNS))
-        assert_true(run_take(units));
+        assert_true(run_take_some(1 + random_below(seed, units), units));
     else if (what < 85)
         run_give((unsigned)(run - runs));
     else if (what < 90 && run->units > 1)
@@ -341,7 +346,7 @@ static void superslab_learns_whether_units_are_dense(void **state) {
     run_give_all();
     size_t below = superslab_below_peak_bytes();
     dense_fake.known = DENSE_NO; /* what stays dirty may be more than the next ones touch */
-    assert_in_range(superslab_below_peak_bytes(), below / 16 * 11, below / 16 * 11 + 11);
+    assert_in_range(superslab_below_peak_bytes(), below / 16 * 12, below / 16 * 12 + 12);
     dense_fake.known = DENSE_UNKNOWN;
     assert_int_equal(superslab_below_peak_bytes(), below);
     superslab_configure(SIZE_MAX, true, false);
@@ -438,6 +443,68 @@ static void superslab_packs_areas_of_a_large_heap(void **state) {
     check_room();
 }
 
+/* Takes as many units, or a piece that was freed; gives it back to nobody. Returns how many it got. */
+static unsigned units_of_some(unsigned least, unsigned most, const struct superslab *home) {
+    assert_true(run_take_some(least, most));
+    assert_true(!home || runs[run_count - 1].home == home);
+    return runs[run_count - 1].units;
+}
+
+static void run_give_unit(const struct superslab *home, unsigned unit) {
+    unsigned which = 0;
+    while (runs[which].start != home->start + unit * (size_t)UNIT_SIZE)
+        assert_true(++which < run_count);
+    run_give(which);
+}
+
+/* Where no run that is long enough holds memory, but shorter ones do, the longest of these in the next superslab that has one is taken. */
+static void superslab_takes_warm_pieces(void **state) {
+    (void)state;
+    superslab_unmap_free();
+    superslabs.warm_from = 0;
+    while (run_count < 2 * SUPERSLAB_UNITS)
+        assert_true(run_take(1));
+    const struct superslab *first = *superslab_at(runs[0].home->number),
+                           *second = *superslab_at(runs[SUPERSLAB_UNITS].home->number);
+    for (unsigned unit = 0; unit < 2 * (WARM_LEAST - 1); unit += 2)
+        run_give_unit(first, unit);
+    assert_int_equal(units_of_some(1, 4, NULL), 4); /* little is dirty */
+    run_give_unit(first, 2 * (WARM_LEAST - 1));
+    assert_int_equal(units_of_some(1, 4, first), 1);
+    run_give(run_count - 1);
+    for (unsigned unit = 1; unit < 6; unit++)
+        if (unit != 3)
+            run_give_unit(second, unit);
+    run_give_unit(second, 6);
+    assert_int_equal(units_of_some(2, 4, second), 3); /* the longest */
+    assert_int_equal(units_of_some(2, 4, second), 2);
+    run_give_unit(second, 30);
+    for (unsigned unit = 31; unit < 34; unit++)
+        run_give_unit(second, unit);
+    assert_int_equal(units_of_some(1, 4, second), 4); /* one that is long enough */
+    run_give_all();
+    check_room();
+}
+
+/* A search looks at a few superslabs, and the next one goes on behind them. */
+static void superslab_search_for_warm_pieces_is_bounded(void **state) {
+    (void)state;
+    superslab_unmap_free();
+    while (run_count < 4 * (WARM_LOOKS + 2)) /* four to a superslab */
+        assert_true(run_take(16));
+    const struct superslab *last = runs[run_count - 1].home;
+    for (unsigned i = run_count - 4; i < run_count; i++) {
+        assert_ptr_equal(runs[i].home, last);
+        run_shorten(&runs[i], 16 - WARM_LEAST / 4);
+    }
+    superslabs.warm_from = 0;
+    assert_int_equal(units_of_some(1, 8, NULL), 8);
+    assert_int_equal(superslabs.warm_from, WARM_LOOKS);
+    assert_int_equal(units_of_some(1, 8, last), WARM_LEAST / 4);
+    run_give_all();
+    check_room();
+}
+
 /* Gives back `count` of the unit-long runs[], from `first` on. */
 static void give_units(const struct run *given, unsigned first, unsigned count) {
     for (unsigned i = first; i < first + count; i++)
@@ -529,7 +596,7 @@ static void superslab_looks_at_few_areas(void **state) {
     superslabs.pack_from = 0;
     superslab_pack();
     superslab_pack();
-    assert_in_range(superslabs.pack_from, 1, LOOKED_AT_ONCE / (SUPERSLAB_UNITS / AREA_UNITS) + 1);
+    assert_int_not_equal(superslabs.pack_from, 0); /* there is more */
     for (unsigned looks = 1; superslabs.pack_from != 0; looks++) {
         assert_true(looks < areas_in_use());
         superslab_pack();
@@ -963,6 +1030,8 @@ int main(void) {
         cmocka_unit_test_setup(superslab_learns_whether_units_are_dense, setup),
         cmocka_unit_test_setup(superslab_asks_for_huge_pages_as_told, setup),
         cmocka_unit_test_setup(superslab_packs_areas_of_a_large_heap, setup),
+        cmocka_unit_test_setup(superslab_takes_warm_pieces, setup),
+        cmocka_unit_test_setup(superslab_search_for_warm_pieces_is_bounded, setup),
         cmocka_unit_test_setup(superslab_few_units_stay_in_a_huge_page, setup),
         cmocka_unit_test_setup(superslab_packs_what_was_split, setup),
         cmocka_unit_test_setup(superslab_packs_nothing_that_is_shared, setup),
