@@ -94,8 +94,8 @@ static void superslab_refile(struct superslab *home) {
 
 static void superslab_count_dirty(uint64_t before, uint64_t after) {
     superslab_add(&superslabs.dirty_units, (size_t)bits_count(after) - bits_count(before));
-    if (superslabs.staying_units >
-        superslabs.dirty_units) /* or what is given back instead would call nobody */
+    /* What stays is dirty, or what is given back in place of it would call nobody. */
+    if (superslabs.staying_units > superslabs.dirty_units)
         superslab_add(&superslabs.staying_units, superslabs.dirty_units - superslabs.staying_units);
 }
 
