@@ -42,7 +42,11 @@ static void grow(void) {
     free(longer);
 }
 
+/* A thread needs some memory to begin with: none takes all of it before the last one is there. */
+static pthread_barrier_t all_are_there;
+
 static void *hold_in_thread(void *size) {
+    pthread_barrier_wait(&all_are_there);
     for (int round = 0; round < 5; round++)
         drop(hold((size_t)(uintptr_t)size, 30 * MIB));
     return NULL;
@@ -50,6 +54,7 @@ static void *hold_in_thread(void *size) {
 
 static void together(void) {
     pthread_t threads[THREADS];
+    CHECK(pthread_barrier_init(&all_are_there, NULL, THREADS) == 0);
     for (uintptr_t i = 0; i < THREADS; i++)
         threads[i] = start_thread(hold_in_thread, (void *)(100 + i * i * i * 20000));
     for (int i = 0; i < THREADS; i++)
