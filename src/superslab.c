@@ -331,7 +331,7 @@ static struct superslab_run superslab_take_warm(unsigned least, unsigned most) {
     for (; looks > 0; looks--, superslabs.warm_from++) {
         superslabs.warm_from = superslabs.warm_from < end ? superslabs.warm_from : 0;
         struct superslab *home = *superslab_at(superslabs.warm_from);
-        for (unsigned units = home->dirty ? most : 0; units >= least && units > 0; units--) {
+        for (unsigned units = home->dirty ? most : 0; units >= least; units--) {
             uint64_t places = superslab_run_starts(home->dirty, units);
             if (places)
                 return superslab_hand_out_run(home, bits_lowest(places), units);

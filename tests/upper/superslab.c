@@ -554,7 +554,6 @@ static void superslab_few_units_stay_in_a_huge_page(void **state) {
         if (i - 1 < few || (i - 1 >= AREA_UNITS && i - 1 <= AREA_UNITS + few) || i == SUPERSLAB_UNITS)
             runs[i - 1] = runs[--run_count];
     run_give_all();
-    superslab_configure(SIZE_MAX, true, false);
     check_room();
 }
 
@@ -589,7 +588,6 @@ static void superslab_packs_nothing_that_is_shared(void **state) {
     superslab_pack();
     assert_int_equal(kernel.advise.count, before + SUPERSLAB_UNITS / AREA_UNITS);
     run_give_all();
-    superslab_configure(SIZE_MAX, true, false);
     check_room();
 }
 
@@ -609,7 +607,6 @@ static void superslab_looks_at_few_areas(void **state) {
         superslab_pack();
     }
     run_give_all();
-    superslab_configure(SIZE_MAX, true, false);
     check_room();
 }
 
@@ -702,7 +699,6 @@ static void superslab_packs_what_was_split(void **state) {
     for (unsigned i = 0; i < SPLIT_LEAST - 1; i++)
         runs[AREA_UNITS + i] = runs[--run_count];
     run_give_all();
-    superslab_configure(SIZE_MAX, true, false);
     check_room();
 }
 
