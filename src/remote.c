@@ -5,7 +5,10 @@
 enum {
     PARCELS = 128,        /* words of bits that a sender keeps open */
     PLACES = 4 * PARCELS, /* of the table that finds them */
-    PLACES_LOG2 = 9
+    PLACES_LOG2 = 9,
+    IN_ORDER = 3,                /* blocks a word, at least, of what came in order */
+    TOLD_BY = OUTBOX_BLOCKS / 4, /* blocks in a send, at least */
+    TRIED_EACH = 16              /* sends */
 };
 
 static void remote_deliver_class(struct slab *slab, unsigned class) {
@@ -72,12 +75,32 @@ struct parcel {
     struct slab *slab;
 };
 
-/* Those that are open, and a table that is at most a quarter full: a key is looked for at its place and behind. */
+/* Those that are open, and how one is found.
+ *
+ * Blocks that were allocated after one another mostly come back after one another, but for those of other classes between them: then
+ * each is compared with the last word of its class, and what is not of it begins a parcel. Where they come in any order that would make
+ * a parcel of most blocks: then a table finds the word's, at its place or behind; it is at most a quarter full.
+ * docs/experiments/batched-remote-frees.md */
 struct parcels {
-    uint8_t place[PLACES]; /* which parcel, from 1 on; 0: none */
-    unsigned count;
+    unsigned count, sent; /* that are open; all that were sent */
+    union {
+        uint8_t place[PLACES];           /* which parcel, from 1 on; 0: none */
+        uint32_t bytes[SIZECLASS_COUNT]; /* that the blocks of the class's last word take; 0: there is none */
+    };
+    struct last {
+        uint64_t start, inverse; /* of the word's first block; of the class */
+        struct parcel *parcel;
+    } last[SIZECLASS_COUNT];
     struct parcel parcel[PARCELS];
 };
+
+static void remote_begin(struct parcels *parcels, bool scattered) {
+    parcels->count = 0;
+    if (scattered)
+        memset(parcels->place, 0, sizeof parcels->place);
+    else
+        memset(parcels->bytes, 0, sizeof parcels->bytes);
+}
 
 static uint64_t parcel_key(uint64_t start, unsigned class, uint64_t word) {
     return start | (uint64_t) class << 8 | word;
@@ -102,32 +125,48 @@ static void remote_send_parcels(struct parcels *parcels) {
         if (UNLIKELY(refused))
             slab_report_refused(parcel->slab, word, refused);
     }
-    memset(parcels->place, 0, sizeof parcels->place);
-    parcels->count = 0;
+    parcels->sent += parcels->count;
 }
 
-/* A parcel for a key that has none yet; when there are too many, all of them go first. */
-static struct parcel *remote_open(struct parcels *parcels, uint64_t key, struct slab *slab) {
-    if (parcels->count == PARCELS)
-        remote_send_parcels(parcels);
-    size_t place = parcel_place(key);
-    while (parcels->place[place])
-        place = (place + 1) % PLACES;
+/* A parcel for a key that has none; NULL when its slab went home meanwhile. */
+static struct parcel *remote_open(struct parcels *parcels, uint64_t key, const void *block) {
+    struct slab *slab = pagemap_record(block);
+    if (UNLIKELY(!slab))
+        return NULL;
     struct parcel *parcel = &parcels->parcel[parcels->count++];
-    parcels->place[place] = (uint8_t)parcels->count;
     *parcel = (struct parcel){.key = key, .slab = slab};
     return parcel;
 }
 
-/* The parcel for a block with that key; NULL when its slab went home meanwhile. */
-static ALWAYS_INLINE struct parcel *remote_parcel(struct parcels *parcels, uint64_t key, const void *block) {
-    for (size_t place = parcel_place(key); parcels->place[place]; place = (place + 1) % PLACES) {
+/* The one that has it, by the table; or as above. */
+static ALWAYS_INLINE struct parcel *remote_find(struct parcels *parcels, uint64_t key, const void *block) {
+    size_t place = parcel_place(key);
+    for (; parcels->place[place]; place = (place + 1) % PLACES) {
         struct parcel *parcel = &parcels->parcel[parcels->place[place] - 1];
         if (parcel->key == key)
             return parcel;
     }
-    struct slab *slab = pagemap_record(block);
-    return slab ? remote_open(parcels, key, slab) : NULL;
+    struct parcel *parcel = remote_open(parcels, key, block);
+    if (LIKELY(parcel != NULL))
+        parcels->place[place] = (uint8_t)parcels->count;
+    return parcel;
+}
+
+/* A class, if the block may be one of a slab. */
+static ALWAYS_INLINE unsigned remote_kind(const void *block) {
+    size_t unit = pagemap_unit(block);
+    return pagemap_kind(LIKELY(unit < PAGEMAP_WINDOW_UNITS) ? pagemap_tag_in_window(unit)
+                                                            : pagemap_tag(block));
+}
+
+/* Packs a block of the last word of its class. False: it is not, or may not be freed, and nothing has changed. */
+static ALWAYS_INLINE bool remote_pack_again(struct parcels *parcels, unsigned class, const void *block) {
+    if (UNLIKELY(class >= SIZECLASS_COUNT))
+        return false;
+    const struct last *last = &parcels->last[class];
+    uint64_t offset = (uintptr_t)block - last->start, number;
+    return offset < parcels->bytes[class] && sizeclass_divide(offset, last->inverse, &number) &&
+           !bits_set(&last->parcel->bits, number);
 }
 
 /* Where a block lies. */
@@ -135,17 +174,16 @@ struct located {
     const struct sizeclass *geometry;
     uint64_t start, blocks; /* of its slab */
     uint64_t number;
-    unsigned class;
 };
 
 /* False when no block of a slab starts there, and *why then says why. The record of a slab of one unit is not read: its
  * owner writes that line all the time. */
-static ALWAYS_INLINE bool remote_locate(const void *block, struct located *at, enum misuse *why) {
-    at->class = pagemap_kind(pagemap_tag(block));
+static ALWAYS_INLINE bool remote_locate(const void *block, unsigned class, struct located *at,
+                                        enum misuse *why) {
     *why = MISUSE_DOUBLE_FREE; /* its slab went home meanwhile */
-    if (UNLIKELY(at->class >= SIZECLASS_COUNT))
+    if (UNLIKELY(class >= SIZECLASS_COUNT))
         return false;
-    at->geometry = &sizeclass_table[at->class];
+    at->geometry = &sizeclass_table[class];
     at->start = align_down((uintptr_t)block, UNIT_SIZE);
     at->blocks = at->geometry->blocks;
     if (UNLIKELY(at->geometry->units > 1)) {
@@ -158,6 +196,14 @@ static ALWAYS_INLINE bool remote_locate(const void *block, struct located *at, e
     *why = MISUSE_INSIDE;
     return LIKELY(sizeclass_divide((uintptr_t)block - at->start, at->geometry->inverse, &at->number) &&
                   at->number < at->blocks);
+}
+
+/* `parcel` is for the word that begins with block `first`. */
+static ALWAYS_INLINE void remote_note_last(struct parcels *parcels, unsigned class, const struct located *at,
+                                           uint64_t first, struct parcel *parcel) {
+    uint64_t size = at->geometry->size, left = at->blocks - first;
+    parcels->last[class] = (struct last){at->start + first * size, at->geometry->inverse, parcel};
+    parcels->bytes[class] = (uint32_t)((left < 64 ? left : 64) * size);
 }
 
 /* Sets the bits of those at the head of blocks[] that lie in the word that begins with block `first`, `at` is one of them.
@@ -176,15 +222,20 @@ static ALWAYS_INLINE unsigned remote_pack_neighbours(const struct located *at, u
 }
 
 /* Packs the blocks at the head of blocks[] that lie in one word. Returns how many: 0 when the first may not be freed,
- * and *why says why. */
-static ALWAYS_INLINE unsigned remote_pack(struct parcels *parcels, void *const *blocks, unsigned count,
-                                          enum misuse *why) {
+ * and *why says why. When there are too many parcels, all of them go first. */
+static ALWAYS_INLINE unsigned remote_pack(struct parcels *parcels, unsigned class, void *const *blocks,
+                                          unsigned count, bool scattered, enum misuse *why) {
     struct located at;
-    if (UNLIKELY(!remote_locate(blocks[0], &at, why)))
+    if (UNLIKELY(!remote_locate(blocks[0], class, &at, why)))
         return 0;
+    if (UNLIKELY(parcels->count == PARCELS)) {
+        remote_send_parcels(parcels);
+        remote_begin(parcels, scattered);
+    }
     *why = MISUSE_DOUBLE_FREE;
-    uint64_t word = at.number / 64, key = parcel_key(at.start, at.class, word);
-    struct parcel *parcel = remote_parcel(parcels, key, blocks[0]);
+    uint64_t word = at.number / 64, key = parcel_key(at.start, class, word);
+    struct parcel *parcel =
+        scattered ? remote_find(parcels, key, blocks[0]) : remote_open(parcels, key, blocks[0]);
     if (UNLIKELY(!parcel))
         return 0;
     uint64_t bits = parcel->bits;
@@ -192,25 +243,44 @@ static ALWAYS_INLINE unsigned remote_pack(struct parcels *parcels, void *const *
     if (done == 1 && count > 1 && pagemap_same_unit(blocks[0], blocks[1]))
         done += remote_pack_neighbours(&at, word * 64, &bits, blocks + 1, count - 1);
     parcel->bits = bits;
+    if (!scattered)
+        remote_note_last(parcels, class, &at, word * 64, parcel);
     return done;
 }
 
-void remote_send(struct outbox *outbox) {
-    struct parcels parcels;
-    unsigned count = outbox->count, packed;
-    ASSERT(P4, count <= OUTBOX_BLOCKS);
-    memset(parcels.place, 0, sizeof parcels.place);
-    parcels.count = 0;
-    for (void *const *blocks = outbox->blocks; count > 0; count -= packed, blocks += packed) {
+static ALWAYS_INLINE void remote_pack_all(struct parcels *parcels, void *const *blocks, unsigned count,
+                                          bool scattered) {
+    remote_begin(parcels, scattered);
+    for (unsigned packed; count > 0; count -= packed, blocks += packed) {
         enum misuse why;
-        packed = remote_pack(&parcels, blocks, count, &why);
+        unsigned class = remote_kind(*blocks);
+        packed = 1;
+        if (!scattered && remote_pack_again(parcels, class, *blocks))
+            continue;
+        packed = remote_pack(parcels, class, blocks, count, scattered, &why);
         if (UNLIKELY(packed == 0)) {
             misuse_report(why, *blocks);
             packed = 1;
         }
     }
+}
+
+void remote_send(struct outbox *outbox) {
+    struct parcels parcels;
+    unsigned count = outbox->count;
+    bool scattered = outbox->scattered > 0;
+    ASSERT(P4, count <= OUTBOX_BLOCKS);
+    parcels.sent = 0;
+    if (scattered)
+        remote_pack_all(&parcels, outbox->blocks, count, true);
+    else
+        remote_pack_all(&parcels, outbox->blocks, count, false);
     outbox->posted = 0;
     remote_send_parcels(&parcels);
+    if (scattered)
+        outbox->scattered--;
+    else if (count >= TOLD_BY && parcels.sent * IN_ORDER > count)
+        outbox->scattered = TRIED_EACH - 1;
 }
 
 struct slab *remote_take(struct inbox *inbox, unsigned class) {

@@ -38,6 +38,13 @@ static int setup(void **state) {
     return kernel_reset(state);
 }
 
+/* The same, where blocks were found to be in no order. */
+static int setup_scattered(void **state) {
+    int done = setup(state);
+    outbox.scattered = UINT32_MAX;
+    return done;
+}
+
 /* A slab all of whose blocks are in the program's hands. */
 static struct slab *new_full_slab(unsigned class, void **blocks) {
     struct slab *slab = slab_new(class, sizeclass_table[class].units, &inboxes[0], 0x100 | class);
@@ -756,23 +763,87 @@ static void remote_neighbours_cost_one_operation(void **state) {
         assert_null(slab->inbox_next);
     }
     assert_int_equal(collect(&inboxes[0]), 1);
-    /* In any order, and with nothing else in between: a parcel for every word. */
-    uint64_t seed = 9;
-    for (unsigned i = 0; i < OUTBOX_BLOCKS; i++) {
-        unsigned other = random_below(&seed, i + 1);
+    assert_int_equal(outbox.scattered, 0);
+    put_back_others(slab);
+    assert_int_equal(arena.in_use, 0);
+}
+
+static void shuffle(void **blocks, unsigned count, uint64_t *seed) {
+    for (unsigned i = 0; i < count; i++) {
+        unsigned other = random_below(seed, i + 1);
         void *block = blocks[i];
         blocks[i] = blocks[other];
         blocks[other] = block;
     }
-    pop_ascending(slab, (void *[256]){NULL}, 256, false);
+}
+
+/* A full outbox of the blocks. Returns the operations that it took to send. */
+static unsigned send_full(const struct slab *slab, void *const *blocks) {
     unsigned before = atomic_operations;
     for (unsigned i = 0; i < OUTBOX_BLOCKS; i++)
         post(slab, blocks[i]);
     assert_int_equal(outbox.count, 0);
-    assert_int_equal(atomic_operations - before, 2 * OUTBOX_BLOCKS / 64 + 1);
-    assert_int_equal(collect(&inboxes[0]), 1);
-    assert_int_equal(slab->free, OUTBOX_BLOCKS);
+    return atomic_operations - before;
+}
+
+/* Blocks of four words in any order: the first send finds that out, and those that follow have a parcel for every word, until it is
+ * time to see whether there is an order again. */
+static void remote_order_is_learned(void **state) {
+    (void)state;
+    enum { AT_ONCE = 2 * OUTBOX_BLOCKS / 64 + 1, SCATTERED = 15 };
+    static void *blocks[4096];
+    struct slab *slab = new_full_slab(0, blocks);
+    uint64_t seed = 9;
+    void *again[OUTBOX_BLOCKS];
+    for (unsigned round = 0; round < 3 * (SCATTERED + 1); round++) {
+        bool tries = round % (SCATTERED + 1) == 0;
+        shuffle(blocks, OUTBOX_BLOCKS, &seed);
+        unsigned operations = send_full(slab, blocks);
+        assert_true(tries ? operations > 4 * AT_ONCE : operations == AT_ONCE);
+        assert_int_equal(outbox.scattered, SCATTERED - round % (SCATTERED + 1));
+        assert_int_equal(collect(&inboxes[0]), 1);
+        assert_int_equal(slab->free, OUTBOX_BLOCKS);
+        pop_ascending(slab, again, OUTBOX_BLOCKS, false);
+    }
+    for (unsigned round = 0; round < 3; round++) { /* there is, and then it is kept to */
+        assert_int_equal(send_full(slab, again), AT_ONCE);
+        assert_int_equal(outbox.scattered, 0);
+        collect(&inboxes[0]);
+        pop_ascending(slab, again, OUTBOX_BLOCKS, false);
+    }
+    /* A few blocks tell nothing. */
+    for (unsigned i = 0; i < 63; i++)
+        post(slab, blocks[i]);
+    remote_send(&outbox);
+    assert_int_equal(outbox.scattered, 0);
+    collect(&inboxes[0]);
+    check_no_report();
     put_back_others(slab);
+    assert_int_equal(arena.in_use, 0);
+}
+
+/* Blocks of many classes by turns, those of each as they lie: an operation a word, as if they came class after class. */
+static void remote_classes_by_turns_cost_one_operation_a_word(void **state) {
+    (void)state;
+    enum { CLASSES = 8, EACH = OUTBOX_BLOCKS / CLASSES };
+    static void *blocks[CLASSES][4096];
+    struct slab *slabs[CLASSES];
+    for (unsigned class = 0; class < CLASSES; class ++)
+        slabs[class] = new_full_slab(class, blocks[class]);
+    unsigned before = atomic_operations;
+    for (unsigned i = 0; i < EACH; i++)
+        for (unsigned class = 0; class < CLASSES; class ++)
+            post(slabs[class], blocks[class][64 + i]);
+    remote_send(&outbox);
+    assert_int_equal(atomic_operations - before, CLASSES * 3);
+    assert_int_equal(outbox.scattered, 0);
+    assert_int_equal(collect(&inboxes[0]), CLASSES);
+    check_no_report();
+    for (unsigned class = 0; class < CLASSES; class ++) {
+        assert_int_equal(slabs[class]->free, EACH);
+        assert_int_equal(slabs[class]->bits[1], UINT32_MAX);
+        put_back_others(slabs[class]);
+    }
     assert_int_equal(arena.in_use, 0);
 }
 
@@ -876,6 +947,9 @@ static void remote_P2_outboxes_of_many_threads(void **state) {
     }
 }
 
+#define SCATTERED(test) \
+    { #test "_scattered", test, setup_scattered, NULL, NULL }
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(remote_P1_blocks_of_one_slab_travel_together, setup),
@@ -903,10 +977,26 @@ int main(void) {
         cmocka_unit_test_setup(remote_reports_blocks_whose_slab_is_gone, setup),
         cmocka_unit_test_setup(remote_reports_blocks_where_a_large_one_is_now, setup),
         cmocka_unit_test_setup(remote_neighbours_cost_one_operation, setup),
+        cmocka_unit_test_setup(remote_order_is_learned, setup),
+        cmocka_unit_test_setup(remote_classes_by_turns_cost_one_operation_a_word, setup),
         cmocka_unit_test_setup(remote_words_that_share_a_place_are_kept_apart, setup),
         cmocka_unit_test_setup(remote_strangers_cost_two_operations, setup),
         cmocka_unit_test_setup(remote_outbox_outlives_an_adoption, setup),
         cmocka_unit_test_setup(remote_P2_outboxes_of_many_threads, setup),
+        SCATTERED(remote_sends_blocks_of_neighbours_to_their_own_slabs),
+        SCATTERED(remote_P2_random_outboxes_come_home_once),
+        SCATTERED(remote_reports_what_is_twice_in_an_outbox),
+        SCATTERED(remote_reports_what_was_sent_before),
+        SCATTERED(remote_P5_sends_without_the_owner_s_line),
+        SCATTERED(remote_sends_more_words_than_are_open),
+        SCATTERED(remote_classes_that_come_later_push_nobody_aside),
+        SCATTERED(remote_goes_on_after_all_parcels_were_sent),
+        SCATTERED(remote_reports_what_is_inside_a_block),
+        SCATTERED(remote_reports_blocks_whose_slab_is_gone),
+        SCATTERED(remote_reports_blocks_where_a_large_one_is_now),
+        SCATTERED(remote_words_that_share_a_place_are_kept_apart),
+        SCATTERED(remote_strangers_cost_two_operations),
+        SCATTERED(remote_outbox_outlives_an_adoption),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
