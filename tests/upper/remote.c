@@ -683,9 +683,11 @@ static void remote_reports_what_is_inside_a_block(void **state) {
     struct slab *slab = new_full_slab(7, blocks);
     unsigned char *wrong[] = {slab->start + 8, slab->start + 5 * 128 + 1, slab->start + 6 * 128 - 16};
     for (unsigned i = 0; i < ARRAY_LENGTH(wrong); i++) {
-        for (unsigned place = 0; place < 3; place++) { /* first, between, last */
+        for (unsigned at = 0; at < 6;
+             at++) { /* first, between, last; with others of its word, or of another */
+            unsigned place = at % 3, others = at < 3 ? 10 : 100;
             for (unsigned j = 0; j < 3; j++)
-                post(slab, j == place ? (void *)wrong[i] : blocks[100 + j]);
+                post(slab, j == place ? (void *)wrong[i] : blocks[others + j]);
             remote_send(&outbox);
             check_only_report(MISUSE_INSIDE, wrong[i]);
             assert_int_equal(collect(&inboxes[0]), 1);
@@ -791,8 +793,9 @@ static unsigned send_full(const struct slab *slab, void *const *blocks) {
 static void remote_order_is_learned(void **state) {
     (void)state;
     enum { AT_ONCE = 2 * OUTBOX_BLOCKS / 64 + 1, SCATTERED = 15 };
-    static void *blocks[4096];
+    static void *blocks[4096], *blocks_by_number[4096];
     struct slab *slab = new_full_slab(0, blocks);
+    memcpy(blocks_by_number, blocks, sizeof blocks);
     uint64_t seed = 9;
     void *again[OUTBOX_BLOCKS];
     for (unsigned round = 0; round < 3 * (SCATTERED + 1); round++) {
@@ -811,6 +814,17 @@ static void remote_order_is_learned(void **state) {
         collect(&inboxes[0]);
         pop_ascending(slab, again, OUTBOX_BLOCKS, false);
     }
+    /* Three blocks of a word are enough of an order, two are not. */
+    for (unsigned each = 3; each >= 2; each--) {
+        for (unsigned i = 0; i < 120; i++)
+            post(slab, blocks_by_number[i / each % 60 * 64 + i % each]);
+        remote_send(&outbox);
+        assert_int_equal(outbox.scattered, each == 2 ? SCATTERED : 0);
+        collect(&inboxes[0]);
+        assert_int_equal(slab->free, 120);
+        pop_ascending(slab, again, 120, false);
+    }
+    outbox.scattered = 0;
     /* A few blocks tell nothing. */
     for (unsigned i = 0; i < 63; i++)
         post(slab, blocks[i]);
