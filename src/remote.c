@@ -198,24 +198,32 @@ static ALWAYS_INLINE bool remote_locate(const void *block, unsigned class, struc
                   at->number < at->blocks);
 }
 
-/* `parcel` is for the word that begins with block `first`. */
-static ALWAYS_INLINE void remote_note_last(struct parcels *parcels, unsigned class, const struct located *at,
-                                           uint64_t first, struct parcel *parcel) {
-    uint64_t size = at->geometry->size, left = at->blocks - first;
-    parcels->last[class] = (struct last){at->start + first * size, at->geometry->inverse, parcel};
-    parcels->bytes[class] = (uint32_t)((left < 64 ? left : 64) * size);
+/* The blocks of one word of bits. */
+struct word {
+    uint64_t start, blocks;
+};
+
+static ALWAYS_INLINE struct word remote_word(const struct located *at) {
+    uint64_t first = at->number / 64 * 64, left = at->blocks - first;
+    return (struct word){at->start + first * at->geometry->size, left < 64 ? left : 64};
 }
 
-/* Sets the bits of those at the head of blocks[] that lie in the word that begins with block `first`, `at` is one of them.
- * Returns how many. Relative to that block, so that one comparison tells whether it is the same word. */
-static ALWAYS_INLINE unsigned remote_pack_neighbours(const struct located *at, uint64_t first, uint64_t *bits,
+static ALWAYS_INLINE void remote_note_last(struct parcels *parcels, unsigned class, const struct located *at,
+                                           struct parcel *parcel) {
+    struct word word = remote_word(at);
+    parcels->last[class] = (struct last){word.start, at->geometry->inverse, parcel};
+    parcels->bytes[class] = (uint32_t)(word.blocks * at->geometry->size);
+}
+
+/* Sets the bits of those at the head of blocks[] that lie in the word of `at`. Returns how many. Relative to its first block, so that one
+ * comparison tells whether it is the same word. */
+static ALWAYS_INLINE unsigned remote_pack_neighbours(const struct located *at, uint64_t *bits,
                                                      void *const *blocks, unsigned count) {
-    uint64_t near = at->start + first * at->geometry->size, left = at->blocks - first, number;
-    uint64_t inverse = at->geometry->inverse, set = *bits;
+    struct word word = remote_word(at);
+    uint64_t inverse = at->geometry->inverse, set = *bits, number;
     unsigned done = 0;
-    left = left < 64 ? left : 64;
-    while (done < count && sizeclass_divide((uintptr_t)blocks[done] - near, inverse, &number) &&
-           number < left && !bits_set(&set, number))
+    while (done < count && sizeclass_divide((uintptr_t)blocks[done] - word.start, inverse, &number) &&
+           number < word.blocks && !bits_set(&set, number))
         done++;
     *bits = set;
     return done;
@@ -233,7 +241,7 @@ static ALWAYS_INLINE unsigned remote_pack(struct parcels *parcels, unsigned clas
         remote_begin(parcels, scattered);
     }
     *why = MISUSE_DOUBLE_FREE;
-    uint64_t word = at.number / 64, key = parcel_key(at.start, class, word);
+    uint64_t key = parcel_key(at.start, class, at.number / 64);
     struct parcel *parcel =
         scattered ? remote_find(parcels, key, blocks[0]) : remote_open(parcels, key, blocks[0]);
     if (UNLIKELY(!parcel))
@@ -241,10 +249,10 @@ static ALWAYS_INLINE unsigned remote_pack(struct parcels *parcels, unsigned clas
     uint64_t bits = parcel->bits;
     unsigned done = bits_set(&bits, at.number) ? 0 : 1;
     if (done == 1 && count > 1 && pagemap_same_unit(blocks[0], blocks[1]))
-        done += remote_pack_neighbours(&at, word * 64, &bits, blocks + 1, count - 1);
+        done += remote_pack_neighbours(&at, &bits, blocks + 1, count - 1);
     parcel->bits = bits;
     if (!scattered)
-        remote_note_last(parcels, class, &at, word * 64, parcel);
+        remote_note_last(parcels, class, &at, parcel);
     return done;
 }
 

@@ -683,9 +683,9 @@ static void remote_reports_what_is_inside_a_block(void **state) {
     struct slab *slab = new_full_slab(7, blocks);
     unsigned char *wrong[] = {slab->start + 8, slab->start + 5 * 128 + 1, slab->start + 6 * 128 - 16};
     for (unsigned i = 0; i < ARRAY_LENGTH(wrong); i++) {
-        for (unsigned at = 0; at < 6;
-             at++) { /* first, between, last; with others of its word, or of another */
-            unsigned place = at % 3, others = at < 3 ? 10 : 100;
+        for (unsigned at = 0; at < 6; at++) {
+            unsigned place = at % 3;             /* first, between, last */
+            unsigned others = at < 3 ? 10 : 100; /* of its word, of another */
             for (unsigned j = 0; j < 3; j++)
                 post(slab, j == place ? (void *)wrong[i] : blocks[others + j]);
             remote_send(&outbox);
