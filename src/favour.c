@@ -8,11 +8,8 @@ enum { SEAT_LOOKS = 2000 };             /* at a seat, before sleeping between tw
 
 THREAD_LOCAL struct favour_seat *favour_seat;
 
-/* Of glibc: false, or absent, once there may be other threads. */
-extern char __libc_single_threaded WEAK;
-
 void favour_prepare(void) {
-    if (&__libc_single_threaded && __libc_single_threaded && !os_is_filtered())
+    if (!os_barrier_ready() && !os_is_filtered() && os_is_alone())
         os_barrier_prepare();
 }
 

@@ -96,7 +96,7 @@ static void *janitor_run(void *nothing) {
     sigset_t mask = janitor.mask;
     prctl(PR_SET_NAME, "hakmem-janitor");
     atomic_store_explicit(&janitor.state, JANITOR_RUNS, memory_order_seq_cst);
-    if (!os_is_filtered())
+    if (!os_barrier_ready() && !os_is_filtered())
         os_barrier_prepare(); /* who waits for that waits for milliseconds: better here, and not for the first look */
     while (!janitor_is_alone() || !janitor_leaves()) {
         while (atomic_load_explicit(&janitor.awake, memory_order_acquire) ==

@@ -2,6 +2,7 @@
 
 #include "calls.h"
 #include "dense.h"
+#include "favour.h"
 #include "huge.h"
 #include "large.h"
 #include "limit.h"
@@ -164,6 +165,14 @@ static void lifecycle_start(void) {
         pthread_atfork(lifecycle_before_fork, lifecycle_after_fork, lifecycle_in_child);
 }
 
+/* The first call of the process. What the kernel is asked for takes no time as long as there is one thread; later it takes milliseconds, which a
+ * process that ends meanwhile waits for. docs/experiments/barriers-from-the-start.md */
+static void lifecycle_begin(void) {
+    lifecycle_start();
+    if (options.purge_thread && !lifecycle_forced())
+        favour_prepare();
+}
+
 struct heap *lifecycle_attach(void) {
     if (heap_own)
         return heap_mine();
@@ -171,7 +180,7 @@ struct heap *lifecycle_attach(void) {
         return NULL;
     if (!next_resolving()) {
         if (atomic_load_explicit(&lifecycle.state, memory_order_acquire) == UNKNOWN)
-            lifecycle_start();
+            lifecycle_begin();
         if (lifecycle_forced())
             return NULL;
         if (heap_own) /* the first call of the process has needed memory itself */

@@ -141,11 +141,16 @@ void os_wait_for(_Atomic uint32_t *word, uint32_t expected, uint64_t ns);
  * other side of a handshake needs none. False where the kernel or a filter refuses: then there was no barrier. */
 bool os_barrier_everywhere(void);
 
-/* Asks the kernel to be ready for that; costs a process that has other threads milliseconds, once. False: refused. */
+/* Asks the kernel to be ready for that; costs a process that has other threads milliseconds, once, also if it wants to end meanwhile.
+ * False: refused. */
 bool os_barrier_prepare(void);
 
 /* True when os_barrier_everywhere has been prepared for: it will not take long, and not be refused. */
 bool os_barrier_ready(void);
+
+/* True when the process has no other thread: libc says so, or the kernel, which also knows that the first pthread_create has hardly
+ * begun (the links of /proc/self/task are two more than threads). False: it may have. */
+bool os_is_alone(void);
 
 /* True when a filter of system calls (seccomp) looks on, which may kill for calls that programs seldom make, or one forbids
  * to ask. */

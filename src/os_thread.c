@@ -11,11 +11,13 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-extern void *__libc_stack_end WEAK; /* as in os_linux.c */
+extern void *__libc_stack_end WEAK;      /* as in os_linux.c */
+extern char __libc_single_threaded WEAK; /* of glibc since 2.32: false once a thread is to be made */
 extern const ElfW(Ehdr)
     __ehdr_start WEAK HIDDEN; /* by the linker: the header of the file that this code is in */
 
@@ -24,6 +26,15 @@ static long os_ask(int *error, long number, long a, long b, long c, long d, long
     long result = os_call(error, number, a, b, c, d, e, f);
     atomic_fetch_add_explicit(&os_counts.thread, 1, memory_order_relaxed);
     return result;
+}
+
+bool os_is_alone(void) {
+    enum { ALONE = 3 };
+    struct stat tasks;
+    int error;
+    return (&__libc_single_threaded && __libc_single_threaded) ||
+           (os_ask(&error, SYS_newfstatat, AT_FDCWD, (long)"/proc/self/task", (long)&tasks, 0, 0, 0) == 0 &&
+            tasks.st_nlink == ALONE);
 }
 
 int os_cpu(void) {

@@ -9,6 +9,8 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -605,6 +607,24 @@ static void os_mappings_are_counted(void **state) {
     assert_int_equal(errno, 77);
 }
 
+static void *os_not_alone(void *unused) {
+    assert_false(os_is_alone());
+    return unused;
+}
+
+static void os_alone_is_who_has_no_other_thread(void **state) {
+    (void)state;
+    pthread_t thread;
+    assert_true(os_is_alone());
+    assert_int_equal(pthread_create(&thread, NULL, os_not_alone, NULL), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    while (!os_is_alone()) /* the kernel takes a moment; libc says from now on that there may be others */
+        sched_yield();
+    refuse(SYS_newfstatat, ENOENT, 1);
+    assert_false(os_is_alone());
+    assert_int_equal(errno, 77);
+}
+
 static void os_trigger_is_written_and_kept_apart(void **state) {
     (void)state;
     char text[32];
@@ -659,6 +679,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(os_cgroup_a_path_that_is_too_long, setup_place, remove_place),
         cmocka_unit_test_setup_teardown(os_cpus_of_the_mask_and_of_the_cgroup, setup_place, remove_place),
         cmocka_unit_test_setup_teardown(os_mappings_are_counted, setup_place, remove_place),
+        cmocka_unit_test_setup(os_alone_is_who_has_no_other_thread, setup),
         cmocka_unit_test_setup_teardown(os_trigger_is_written_and_kept_apart, setup_place, remove_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

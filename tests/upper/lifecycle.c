@@ -36,7 +36,7 @@ static struct {
     unsigned children, heaps_in_child, superslabs_in_child, superslabs_before_fork, watching, finished, said;
     bool sampled, timed;
     size_t events;
-    _Atomic unsigned reachable, threads;
+    _Atomic unsigned reachable, threads, prepared;
 } fake;
 
 void heap_move_in(struct heap *heap) {
@@ -110,6 +110,10 @@ void janitor_configure(size_t delay_ms, bool thread) {
 
 void janitor_in_child(bool has_come) {
     fake.children += has_come;
+}
+
+void favour_prepare(void) {
+    fake.prepared++;
 }
 
 void janitor_thread_came(void) {
@@ -242,7 +246,7 @@ void superslab_configure(size_t huge_from, bool decommit, bool decommit_lazily) 
 }
 
 void dense_refuse_samples(void) {
-    fail_msg("a thread is wanted, so calls are not forbidden");
+    assert_false(options.purge_thread); /* where a thread is wanted no call is forbidden */
 }
 
 bool next_resolve(void) {
@@ -315,6 +319,7 @@ static void lifecycle_P1_options_are_read_before_the_first_heap(void **state) {
     assert_int_equal(fake.registered, 1);
     assert_int_equal(fake.reachable, 1);
     assert_int_equal(fake.threads, 1);
+    assert_int_equal(fake.prepared, 1);
     assert_ptr_equal(lifecycle_attach(), heap);
     heap_current.heap = &heap_none; /* a visitor is at it */
     assert_ptr_equal(lifecycle_attach(), heap);
@@ -323,6 +328,15 @@ static void lifecycle_P1_options_are_read_before_the_first_heap(void **state) {
     lifecycle_start(); /* as a thread that saw the state too early */
     assert_int_equal(fake.read, 1);
     assert_int_equal(fake.registered, 1);
+    assert_int_equal(fake.prepared, 1);
+    pthread_setspecific(lifecycle.key, NULL);
+}
+
+static void lifecycle_asks_the_kernel_for_nothing_without_the_janitor(void **state) {
+    (void)state;
+    options.purge_thread = false;
+    assert_non_null(lifecycle_attach());
+    assert_int_equal(fake.prepared, 0);
     pthread_setspecific(lifecycle.key, NULL);
 }
 
@@ -457,6 +471,7 @@ static void lifecycle_forced_hands_out_no_heap(void **state) {
     assert_true(lifecycle_forced());
     assert_false(lifecycle_ended());
     assert_ptr_equal(fake.while_resolving, &fake.heaps[0]);
+    assert_int_equal(fake.prepared, 0);
     assert_int_equal(fake.reachable + fake.threads, 0); /* nobody would tell its end */
     assert_ptr_equal(heap_current.heap, &heap_none);
     assert_true(fake.heaps[0].idle);
@@ -522,6 +537,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(lifecycle_P1_options_are_read_before_the_first_heap, setup),
         cmocka_unit_test_setup(lifecycle_P1_threads_that_start_together, setup),
+        cmocka_unit_test_setup(lifecycle_asks_the_kernel_for_nothing_without_the_janitor, setup),
         cmocka_unit_test_setup(lifecycle_without_memory_for_a_heap, setup),
         cmocka_unit_test_setup(lifecycle_P2_no_heap_after_the_last, setup),
         cmocka_unit_test_setup(lifecycle_P3_fork_holds_all_locks_from_above, setup),
