@@ -94,6 +94,17 @@ static NOINLINE void large_put(struct large *large) {
         large_let_wait(large);
 }
 
+/* A live block that came to hand often enough: it stays live meanwhile, and nobody else finds it. */
+static void large_measure_live(struct large *large) {
+    favour_take(&larges.lock);
+    large_leave(large);
+    large_measure(large);
+    large_enter(large, large->bytes);
+    struct large *out = large_excess();
+    favour_release(&larges.lock);
+    large_release_all(out);
+}
+
 /* For who is not the favourite. `suits`: what for may be at hand. */
 static void large_take_lock(bool suits) {
     favour_take_lock(&larges.lock);
@@ -103,6 +114,11 @@ static void large_take_lock(bool suits) {
 
 static NOINLINE void large_put_shared(struct large *large) {
     bool suits = large_suits_hand(large);
+    if (suits && large->due == 0 && large_has_hand()) {
+        large_measure_live(large);
+        if (large_hand_put(large))
+            return;
+    }
     large_take_lock(suits);
     large_begin_rest(large);
     large_put(large);
@@ -233,6 +249,7 @@ static void *large_hand_out(struct large *large) {
     if (!large)
         return NULL;
     pagemap_set(large->start, 1, large->home ? PAGEMAP_RUN : PAGEMAP_MAPPING, large);
+    large->taken_by = large_hand_mine();
     return large_begin(large);
 }
 
@@ -250,6 +267,7 @@ static void *large_new_recent(size_t bytes, size_t fit, size_t alignment, enum l
     struct large *more = shared && large_has_hand() ? large_hand_more(bytes) : NULL;
     favour_release(&larges.lock);
     large_hand_fill(more);
+    large->taken_by = large_hand_mine();
     return large_hand_out_again(large);
 }
 

@@ -31,9 +31,11 @@
 #include "visit.h"
 
 #define LARGE_LONG (4 * MIB) /* a block of more is long */
-/* Bytes in memory of one hand, as measured: while hands are few, and then. docs/experiments/large-blocks-at-hand.md */
-#define LARGE_HAND_MOST (2 * MIB)
+/* Bytes in memory of one hand, as measured: when hands are many, to begin with, and where a thread frees what it took itself.
+ * docs/experiments/large-blocks-at-hand.md */
 #define LARGE_HAND_LEAST (1 * MIB)
+#define LARGE_HAND_FIRST (2 * MIB)
+#define LARGE_HAND_MOST (7 * MIB / 2)
 
 enum {
     LARGE_WAITING_MOST = 256,
@@ -42,6 +44,7 @@ enum {
     LARGE_GIVE_UP = 32,
     LARGE_RECENT_EXTENT = 4,    /* times as many addresses as bytes in memory may be freed last */
     LARGE_REFILL = 8,           /* blocks that come to hand at once */
+    LARGE_HAND_OWN = 8,         /* times in a row that say that a thread frees what it took itself */
     LARGE_PEAK_SIXTEENTHS = 19, /* of what was once live: what live and waiting blocks may hold together */
     LARGE_STRETCH = 8,          /* times as long as it was may become what waits */
     LARGE_LENDS = 4,            /* times as long as what is wanted may be what serves */
@@ -56,9 +59,11 @@ struct large_hand {
     struct visit visit;      /* the thread's, or a visitor's */
     struct spare_recent *recent; /* NULL: it never held anything; written once */
     uint32_t uses,
-        seen;      /* by the thread, and what they were at a visitor's last look; atomic, relaxed: a hint */
-    bool may;      /* it may hold something; else it holds nothing. As `uses` */
-    bool low;      /* it was nearly empty; this and the next two are its thread's only */
+        seen; /* by the thread, and what they were at a visitor's last look; atomic, relaxed: a hint */
+    bool may; /* it may hold something; else it holds nothing. As `uses` */
+    bool low; /* it was nearly empty; this and the next three are its thread's only */
+    uint8_t
+        own; /* times in a row that it was full, and what came was what its thread took; up to LARGE_HAND_OWN */
     uint32_t next; /* the least units of a block that it gives away next */
     size_t most;   /* bytes in memory that it may hold, as it was when it was considered last, or full */
 };

@@ -4,8 +4,7 @@
 #include "metadata.h"
 #include "os.h"
 
-/* Of one hand, in addresses, as what was measured may be long ago. docs/experiments/large-blocks-at-hand.md */
-#define HAND_EXTENT (8 * MIB)
+#define HAND_STEP (512 * KIB) /* bytes by which a hand grows */
 
 enum {
     CACHE_SHARE = 4,   /* all hands together may hold such a part of what may wait */
@@ -22,21 +21,27 @@ static void large_hand_allow(struct large_hand *hand, bool may) {
     large_count_outside(may ? LARGE_HAND_LEAST : -LARGE_HAND_LEAST);
 }
 
-/* Whether so many hands may hold as many bytes each. */
-static bool large_hands_fit(size_t hands, size_t bytes) {
-    return hands * bytes <= larges.cache_limit / CACHE_SHARE;
+/* Of `most` bytes in memory, in addresses, as what was measured may be long ago. */
+static size_t large_hand_extent(size_t most) {
+    return most > LARGE_HAND_FIRST ? 4 * most : 4 * LARGE_HAND_FIRST;
 }
 
-/* Who finds all it wants at hand, and room for all it frees, keeps a bound of when hands were fewer: so all of them may hold half as
- * much again as they should. */
-static void large_hand_bound(struct large_hand *hand) {
-    size_t hands = __atomic_load_n(&larges.hands, __ATOMIC_RELAXED);
-    hand->most = large_hands_fit(hands, LARGE_HAND_MOST) ? LARGE_HAND_MOST : LARGE_HAND_LEAST;
+/* What each of so many may hold. */
+static size_t large_hand_share(size_t hands) {
+    return larges.cache_limit / CACHE_SHARE / (hands ? hands : 1);
+}
+
+/* From here on it may hold `most` bytes, or its share, which is less where hands are many. Who finds all it wants at hand, and room for
+ * all it frees, keeps a bound of when hands were fewer: so all of them may hold half as much again as they should. */
+static void large_hand_bound(struct large_hand *hand, size_t most) {
+    size_t share = large_hand_share(__atomic_load_n(&larges.hands, __ATOMIC_RELAXED));
+    most = most < LARGE_HAND_MOST ? most : LARGE_HAND_MOST;
+    hand->most = share >= most ? most : share > LARGE_HAND_LEAST ? share : LARGE_HAND_LEAST;
 }
 
 static bool large_may_use_more_hands(void) {
     size_t hands = __atomic_load_n(&larges.hands, __ATOMIC_RELAXED) + 1, bytes = hands * LARGE_HAND_LEAST;
-    return large_hands_fit(hands, LARGE_HAND_LEAST) && limit_keep(bytes, 0) == bytes && os_barrier_ready();
+    return large_hand_share(hands) >= LARGE_HAND_LEAST && limit_keep(bytes, 0) == bytes && os_barrier_ready();
 }
 
 /* It comes when it is first wanted, and stays. False: no memory. */
@@ -52,7 +57,7 @@ void large_hand_consider(void) {
         return;
     if (!large_hand_is_used(hand) && large_may_use_more_hands() && large_hand_has_room(hand))
         large_hand_allow(hand, true);
-    large_hand_bound(hand);
+    large_hand_bound(hand, hand->most > LARGE_HAND_FIRST ? hand->most : LARGE_HAND_FIRST);
 }
 
 /* ---- inside `visit` ---- */
@@ -69,7 +74,7 @@ bool large_suits_hand(const struct large *large) {
 
 /* `most`: bytes in memory. */
 static ALWAYS_INLINE bool large_hand_add(struct large_hand *hand, struct large *large, size_t most) {
-    return large_hand_is_used(hand) && spare_recent_put(hand->recent, large, most, HAND_EXTENT);
+    return large_hand_is_used(hand) && spare_recent_put(hand->recent, large, most, large_hand_extent(most));
 }
 
 static bool large_hand_add_within(struct large_hand *hand, struct large *large) {
@@ -119,13 +124,23 @@ static ALWAYS_INLINE void large_hand_count_put(struct large_hand *hand, struct l
     visit_leave(&hand->visit);
 }
 
+/* One that is too full grows where its thread frees what it took itself, and misses what it gave away. Where it frees what others took
+ * its blocks go round among the threads whatever it holds. */
+static void large_hand_adapt(struct large_hand *hand, const struct large *large) {
+    hand->own = large->taken_by != hand ? 0 : hand->own < LARGE_HAND_OWN ? hand->own + 1 : LARGE_HAND_OWN;
+    large_hand_bound(hand, hand->own == LARGE_HAND_OWN ? hand->most + HAND_STEP : LARGE_HAND_FIRST);
+}
+
 /* When it is full, or somebody visits it, or near a limit. */
 static NOINLINE bool large_hand_put_after(struct large_hand *hand, struct large *large) {
     struct large *out = NULL;
     visit_enter(&hand->visit);
     bool put = large_hand_add_within(hand, large);
     if (!put) {
-        large_hand_bound(hand);
+        large_hand_adapt(hand, large);
+        put = large_hand_add_within(hand, large);
+    }
+    if (!put) {
         out = large_hand_renew(hand);
         put = large_hand_add_within(hand, large);
     }
@@ -165,11 +180,13 @@ NOINLINE struct large *large_hand_take(size_t bytes) {
     }
     const struct spare_recent *recent = hand->recent;
     struct large *large = large_hand_find(hand->recent, bytes);
-    if (LIKELY(large != NULL))
+    if (LIKELY(large != NULL)) {
+        large->taken_by = hand;
         large_hand_count_use(hand);
-    else
-        hand->low =
-            recent->count <= LOW && recent->resident <= hand->most / 2 && recent->bytes <= HAND_EXTENT / 2;
+    } else {
+        hand->low = recent->count <= LOW && recent->resident <= hand->most / 2 &&
+                    recent->bytes <= large_hand_extent(hand->most) / 2;
+    }
     visit_leave(&hand->visit);
     return large;
 }
@@ -181,7 +198,8 @@ struct large *large_hand_more(size_t bytes) {
     for (unsigned i = 0; hand->low && i < LARGE_REFILL; i++) {
         large = spare_recent_find(&larges.recent, bytes, large_nearly(bytes));
         if (!large || !large_fits_hand(large, hand->most) ||
-            (resident += large->resident) >= hand->most / 2 || (extent += large->extent) >= HAND_EXTENT / 2)
+            (resident += large->resident) >= hand->most / 2 ||
+            (extent += large->extent) >= large_hand_extent(hand->most) / 2)
             break;
         spare_recent_take(&larges.recent, bytes, large_nearly(bytes));
         large_enter_again(large, large->extent);

@@ -29,6 +29,8 @@ enum {
     SPARE_RECENT_BINS = 64
 };
 
+struct large_hand;
+
 /* The record of a large block: large's while the block lives, spare's while it waits. What a block needs that comes and goes at
  * hand is in its first line of the cache. */
 struct large {
@@ -37,7 +39,11 @@ struct large {
     size_t extent;          /* all that stands from start on: bytes, and slack to grow into */
     size_t resident;        /* waiting: bytes of it that the kernel holds, as last measured */
     struct superslab *home; /* NULL: a mapping */
-    struct large *next;     /* waiting: in its bin; else in any other list of large's */
+    union {
+        struct large *next; /* waiting: in its bin; else in any other list of large's */
+        const struct large_hand
+            *taken_by; /* live: the hand of who took it, where threads take turns; a hint */
+    };
     uint16_t every, due; /* frees from one measuring to the next (0: not measured yet), and left until then */
     uint32_t looked;     /* units that it had when it was looked at while it grew */
     bool grew;           /* since it was handed out: the next one of its kind will, too */

@@ -83,7 +83,7 @@ static void hold_hand(unsigned thread) {
     if (!hands[thread].recent)
         hands[thread].recent = metadata_new(sizeof(struct spare_recent));
     hands[thread].may = true;
-    hands[thread].most = LARGE_HAND_MOST;
+    hands[thread].most = LARGE_HAND_FIRST;
     larges.hands++;
     larges.outside += LARGE_HAND_LEAST;
 }
@@ -110,7 +110,8 @@ static void check_hands(void) {
         const struct spare_recent *recent = recent_of(&hands[i]);
         assert_true(hands[i].may || recent->count == 0);
         assert_true(recent->resident <= LARGE_HAND_MOST);
-        assert_true(recent->bytes <= 8 * MIB);
+        assert_true(recent->bytes <= 4 * LARGE_HAND_MOST);
+        assert_true(hands[i].most <= LARGE_HAND_MOST);
         used += hands[i].may;
     }
     assert_int_equal(used, larges.hands);
@@ -177,9 +178,7 @@ static void large_P4_some_blocks_do_not_come_to_hand(void **state) {
     take_turns(2);
     large_hand_visit(&hands[0], true);
     hold_hand(0);
-    void *unmeasured = new_block(3 * MIB / 4), *mapping = measured_block(2 * MIB, 8 * KIB),
-         *written = measured_block(640 * KIB, 640 * KIB);
-    delete_block(unmeasured);
+    void *mapping = measured_block(2 * MIB, 8 * KIB), *written = measured_block(640 * KIB, 640 * KIB);
     delete_block(mapping);
     delete_block(written);
     assert_int_equal(recent_of(&hands[0])->count, 0);
@@ -194,6 +193,36 @@ static void large_P4_some_blocks_do_not_come_to_hand(void **state) {
     void *other = new_block(3 * RUN); /* nor what is of another size */
     assert_int_equal(recent_of(&hands[0])->count, 1);
     delete_block(other);
+    check_hands();
+}
+
+static void large_P4_what_has_to_be_measured_comes_to_hand_then(void **state) {
+    (void)state;
+    enum { FRESH = 7 * UNIT_SIZE }; /* no other test's */
+    take_turns(2);
+    large_hand_visit(&hands[0], true);
+    hold_hand(0);
+    unsigned char *block = new_block(FRESH);
+    struct large *large = pagemap_record(block);
+    memset(block, 1, 3 * os_page_size());
+    size_t live = larges.live, held = larges.held;
+    delete_block(block);
+    assert_int_equal(recent_of(&hands[0])->count, 1);
+    assert_int_equal(large->resident, 3 * os_page_size());
+    assert_int_equal(large->due + 1, large->every);
+    assert_int_equal(larges.live, live); /* what is at hand goes on counting, with what is known now */
+    assert_int_equal(larges.held, held - FRESH + large->resident);
+    assert_ptr_equal(new_block(FRESH), block);
+    large->due = 0;
+    memset(block, 1, FRESH);
+    delete_block(block); /* again, with more in memory */
+    assert_int_equal(large->resident, FRESH);
+    assert_int_equal(larges.held, held - FRESH + large->resident);
+    check_hands();
+    void *written = new_block(3 * MIB / 4); /* that is too much for a hand */
+    memset(written, 1, 3 * MIB / 4);
+    delete_block(written);
+    assert_int_equal(recent_of(&hands[0])->count, 1);
     check_hands();
 }
 
@@ -226,6 +255,44 @@ static void large_P4_a_hand_is_bounded(void **state) {
     assert_in_range(recent_of(&hands[0])->count, 1, LARGE_HAND_MOST / RUN);
 }
 
+enum { MANY = 12 * SPARE_RECENT };
+
+static void take_many(void *blocks[MANY], unsigned thread) {
+    be(thread);
+    for (unsigned i = 0; i < MANY; i++)
+        blocks[i] = measured_block(RUN, RUN);
+    be(0);
+}
+
+/* A thread that takes and frees as it pleases misses what its hand gave away. */
+static void large_P4_a_hand_grows_where_its_thread_frees_what_it_took(void **state) {
+    (void)state;
+    static void *own[MANY], *others[MANY];
+    take_turns(2);
+    assert_int_equal(hands[0].most, LARGE_HAND_FIRST);
+    take_many(own, 0);
+    take_many(others, 1);
+    for (unsigned i = 0; i < MANY / 2; i++) {
+        delete_block(own[i]);
+        check_hands();
+    }
+    assert_int_equal(hands[0].most, LARGE_HAND_MOST);
+    assert_in_range(recent_of(&hands[0])->resident, LARGE_HAND_MOST / 2, LARGE_HAND_MOST);
+    for (unsigned i = 0; i < MANY / 2; i++) {
+        delete_block(others[i]);
+        check_hands();
+    }
+    assert_int_equal(hands[0].most, LARGE_HAND_FIRST);
+    assert_in_range(recent_of(&hands[0])->resident, 1, LARGE_HAND_FIRST);
+    for (unsigned i = MANY / 2; i < MANY; i++) { /* half of them are the own */
+        delete_block(own[i]);
+        delete_block(others[i]);
+        assert_true(hands[0].most <= LARGE_HAND_FIRST + MIB / 4);
+    }
+    assert_in_range(recent_of(&hands[0])->resident, 1, LARGE_HAND_FIRST);
+    check_hands();
+}
+
 /* Two of 2 MiB may hold what four of 1 MiB may. Who has more than that gives it away as it goes on. */
 static void large_P4_the_more_hands_the_less_in_each(void **state) {
     (void)state;
@@ -233,12 +300,12 @@ static void large_P4_the_more_hands_the_less_in_each(void **state) {
     void *blocks[COUNT];
     large_configure(16 * MIB);
     take_turns(2);
-    assert_int_equal(hands[0].most, LARGE_HAND_MOST);
+    assert_int_equal(hands[0].most, LARGE_HAND_FIRST);
     for (unsigned i = 0; i < COUNT; i++)
         blocks[i] = measured_block(RUN, RUN);
     for (unsigned i = 0; i < COUNT; i++)
         delete_block(blocks[i]);
-    assert_in_range(recent_of(&hands[0])->resident, LARGE_HAND_MOST / 2, LARGE_HAND_MOST);
+    assert_in_range(recent_of(&hands[0])->resident, LARGE_HAND_FIRST / 2, LARGE_HAND_FIRST);
     take_turns(4);
     assert_int_equal(larges.hands, 4);
     for (unsigned i = 1; i < 4; i++) {
@@ -249,7 +316,7 @@ static void large_P4_the_more_hands_the_less_in_each(void **state) {
     for (unsigned i = 0; i < COUNT; i++) /* by another thread */
         blocks[i] = measured_block(RUN, RUN);
     be(0);
-    assert_int_equal(hands[0].most, LARGE_HAND_MOST);
+    assert_int_equal(hands[0].most, LARGE_HAND_FIRST);
     for (unsigned i = 0; i < COUNT; i++)
         delete_block(blocks[i]);
     assert_in_range(recent_of(&hands[0])->resident, 1, LARGE_HAND_LEAST);
@@ -261,8 +328,8 @@ static void large_P4_the_more_hands_the_less_in_each(void **state) {
     for (unsigned i = 1; i < 4; i++)
         large_hand_visit(&hands[i], true);
     delete_block(new_block(11 * UNIT_SIZE));
-    assert_int_equal(hands[0].most, LARGE_HAND_MOST);
-    for (unsigned i = 0; recent_of(&hands[0])->resident > LARGE_HAND_MOST / 2; i++)
+    assert_int_equal(hands[0].most, LARGE_HAND_FIRST);
+    for (unsigned i = 0; recent_of(&hands[0])->resident > LARGE_HAND_FIRST / 2; i++)
         blocks[i] = new_block(RUN);
     resident = recent_of(&hands[0])->resident;
     delete_block(other);
@@ -665,9 +732,10 @@ static void large_P4_misses_are_no_uses(void **state) {
     take_turns(2);
     delete_block(measured_block(2 * RUN, 8 * KIB));
     assert_true(large_hand_visit(&hands[0], false));
-    delete_block(new_block(7 * UNIT_SIZE));
+    void *other = new_block(7 * UNIT_SIZE);
     delete_block(new_block(3 * MIB));
     assert_false(large_hand_visit(&hands[0], false));
+    delete_block(other);
 }
 
 /* Nothing is lost, and nothing counts that is not there. */
@@ -686,6 +754,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(large_P4_only_where_threads_take_turns, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_what_is_at_hand_needs_no_lock, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_some_blocks_do_not_come_to_hand, setup, teardown),
+        cmocka_unit_test_setup_teardown(large_P4_what_has_to_be_measured_comes_to_hand_then, setup, teardown),
+        cmocka_unit_test_setup_teardown(large_P4_a_hand_grows_where_its_thread_frees_what_it_took, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(large_P4_a_hand_is_bounded, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_the_more_hands_the_less_in_each, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_a_full_hand_keeps_most_of_what_comes_most, setup, teardown),
