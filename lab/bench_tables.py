@@ -14,12 +14,13 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from lab import sharing
+from lab import distance, sharing
 from lab.campaign import Campaign, Result, geometric_mean, standing
 from lab.statistics import Interval
 
 PIPE_WIDTH = 150
 TABLE_WIDTH = 110  # of the widest table of figures
+KINDS = (sharing, distance)  # what is known of a machine that has two levels
 RATIO = "speed [95 %]"
 METRICS = {
     "cpu": "user and system time",
@@ -111,8 +112,9 @@ def workload_table(result: Result, reference: str) -> Group:
         count = f"{len(comparison.blocks)} block" + "s" * (len(comparison.blocks) > 1)
         title += f"\n  {METRICS[comparison.metric]}, {count} in {comparison.seconds:.0f} s ({stop}); "
         title += f"after {workload.after}; speed is relative to {reference}"
-        shared = sharing.seen(comparison)
-        title += f"\n  {sharing.words(shared[1])}" if shared else ""
+        for kind in KINDS:
+            known = kind.seen(comparison)
+            title += f"\n  {kind.KIND.said(known[1])}" if known else ""
     table = _table(["allocator"], ["median", RATIO, "peak MB", "faults"])
     table.add_column(_heading(f"{reference} is"))
     against = reference in result.measured

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from lab import sharing, statistics
+from lab import distance, levels, sharing, statistics
 from lab.model import Allocator, Machine
 from lab.pairs import Comparison
 from lab.progress import spoken_time
@@ -17,8 +17,8 @@ LEVELS = {"run": statistics.BAND_RUN_TIME, "build": statistics.BAND_BUILD}
 
 @dataclass
 class Outcome:
-    """One candidate on one workload: its interval against the reference, the verdict and one line of reason; and what it is while the
-    core is shared and while it is not, where both were seen."""
+    """One candidate on one workload: its interval against the reference, the verdict and one line of reason; and what it is on either level
+    of the machine, where both were seen."""
 
     comparison: Comparison
     reference: Allocator
@@ -28,7 +28,7 @@ class Outcome:
     verdict: str
     noise: statistics.Noise
     reason: str
-    sharing: sharing.Sharing | None = None
+    levels: levels.Levels | None = None
 
 
 @dataclass
@@ -56,8 +56,9 @@ def outcome(comparison: Comparison, candidate: Allocator, band: float) -> Outcom
     told = interval.n >= statistics.FEWEST_BLOCKS or comparison.metric == "instructions"
     verdict = statistics.verdict(interval, band) if told else "NEUTRAL"
     reason = reason_of(interval, verdict, noise, band, comparison)
-    shared = sharing.of(comparison, candidate.name, reference.name)
-    return Outcome(comparison, reference, candidate, band, interval, verdict, noise, reason, shared)
+    seen = [kind.of(comparison, candidate.name, reference.name) for kind in (sharing, distance)]
+    two = next((found for found in seen if found), None)
+    return Outcome(comparison, reference, candidate, band, interval, verdict, noise, reason, two)
 
 
 def reason_of(

@@ -17,7 +17,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from lab import builds, sharing, statistics
+from lab import builds, distance, levels, sharing, statistics
 from lab.experiment import Experiment, Outcome
 from lab.model import Allocator, Sample
 from lab.pairs import Comparison, Run
@@ -58,7 +58,7 @@ def rows(comparison: Comparison) -> list[list[Any]]:
 
 
 def _figures(sample: Sample) -> list[Any]:
-    before, after = sample.extra.get("sharing", (0.0, 0.0))
+    before, after = sample.extra.get(sharing.KIND.key) or sample.extra.get(distance.KIND.key, (0.0, 0.0))
     values = asdict(sample) | {"before": before, "after": after}
     return [round(values[name], 6) if isinstance(values[name], float) else values[name] for name in COLUMNS[2:]]
 
@@ -90,9 +90,14 @@ def outcome_json(outcome: Outcome) -> dict[str, Any]:
         "band": outcome.band,
         "interval": asdict(outcome.interval),
         "noise": asdict(outcome.noise),
-        "sharing": asdict(outcome.sharing) if outcome.sharing else None,
+        "sharing": _levels_json(outcome, sharing.KIND),
+        "distance": _levels_json(outcome, distance.KIND),
         "other_metrics": {name: asdict(found) for name, found in other_intervals(outcome).items()},
     }
+
+
+def _levels_json(outcome: Outcome, kind: levels.Kind) -> dict[str, Any] | None:
+    return outcome.levels.json() if outcome.levels and outcome.levels.kind is kind else None
 
 
 def other_intervals(outcome: Outcome) -> dict[str, statistics.Interval]:
@@ -156,7 +161,7 @@ def _verdicts(experiment: Experiment) -> list[str]:
         cells = [comparison.workload.name, found.candidate.name, found.reference.name, f"**{found.interval}**"]
         cells += [str(found.interval.n), comparison.metric, f"{found.verdict}: {found.reason}"]
         table.append(f"| {' | '.join(cells)} |")
-        table += [f"| | | | {interval} | {interval.n} pairs | {name} | |" for name, interval in sharing.rows(found.sharing)]
+        table += [f"| | | | {interval} | {interval.n} pairs | {name} | |" for name, interval in (found.levels.rows() if found.levels else [])]
         for name, interval in other_intervals(found).items():
             table.append(f"| | | | {interval} | {interval.n} | {name} | |")
     return table

@@ -76,16 +76,17 @@ def run_once(
     timeout: float = 300.0,
     env_extra: Mapping[str, str] | None = None,
     order: int = 0,
-    sharing: bool = True,
+    machine: bool = True,
 ) -> Sample:
-    """Runs the workload once, pinned to `cpu` if one is given; `timeout` is in seconds. `sharing`: with what lab/sharing.py wants to know
-    of the core, which takes 4 ms.
+    """Runs the workload once, pinned to `cpu` if one is given; `timeout` is in seconds. `machine`: with what lab/sharing.py wants to know
+    of the core, or, of several threads, lab/distance.py of two cores; that takes 2 to 4 ms.
 
     Raises CrashError when the command cannot be started, ends badly, takes too long, or does not print the line that
     its unit asks for. Ctrl-C ends the command and passes.
     """
     started = time.time()
-    report, out, err = _measured(workload.command, environment(workload, allocator, env_extra), cpu, timeout, sharing)
+    asked = machine and (cpu is not None or workload.threads > 1)
+    report, out, err = _measured(workload.command, environment(workload, allocator, env_extra), cpu, timeout, asked)
     what = f"{workload.name} on {allocator.name}"
     if report is None:
         raise CrashError(f"{what} took longer than {timeout:.0f} s", err[-LAST_WORDS:])
@@ -111,17 +112,23 @@ def run_once(
         involuntary=involuntary,
         order=order,
         started=started,
-        extra=({"cpu": cpu} if cpu is not None else {}) | ({"sharing": (before / 1e3, after / 1e3)} if before else {}),
+        extra=({"cpu": cpu} if cpu is not None else {}) | _of_machine(cpu, before, after),
     )
 
 
+def _of_machine(cpu: int | None, before: int, after: int) -> dict[str, tuple[float, float]]:
+    if not before:
+        return {}
+    return {"distance": (before, after)} if cpu is None else {"sharing": (before / 1e3, after / 1e3)}
+
+
 def _measured(
-    command: Sequence[str], env: Mapping[str, str], cpu: int | None, timeout: float, sharing: bool = False
+    command: Sequence[str], env: Mapping[str, str], cpu: int | None, timeout: float, machine: bool = False
 ) -> tuple[str | None, str, str]:
     """(what child.c reported, standard output, standard error); None for the report when the time was up."""
     with tempfile.TemporaryFile("w+") as report:
         starter = subprocess.Popen(
-            [str(child_program()), str(report.fileno()), str(-1 if cpu is None else cpu), str(int(sharing)), *command],
+            [str(child_program()), str(report.fileno()), str(-1 if cpu is None else cpu), str(int(machine)), *command],
             env=env,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

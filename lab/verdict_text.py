@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from lab import record, results, sharing, statistics
+from lab import record, results, statistics
 from lab.experiment import Outcome
 
 
@@ -37,8 +37,8 @@ def lines(found: Outcome) -> list[str]:
         f"  {found.reason}",
         f"  {comparison.metric}{where}, {found.interval.n} blocks, {comparison.seconds:.0f} s, ended by: {comparison.stopped}",
     ]
-    if found.sharing:
-        text += sharing.lines(found.sharing)
+    if found.levels:
+        text += found.levels.lines()
     for name, interval in record.other_intervals(found).items():
         text.append(f"  {name:<10} {interval}")
     if comparison.metric != "instructions":

@@ -1,6 +1,6 @@
 /* child: starts one measured command and reports what it cost, exactly.
  *
- * usage: child FD CPU SHARING COMMAND...      CPU: a number, or -1 to leave the command where it may run; SHARING: 0 or 1, see below
+ * usage: child FD CPU MACHINE COMMAND...      CPU: a number, or -1 to leave the command where it may run; MACHINE: 0 or 1, see below
  *
  * Why a program of its own: ru_maxrss survives exec, so the peak of a command started from Python would be at least
  * Python's; this one is linked statically and starts with a few pages. For the same reason it measures the wall time:
@@ -13,15 +13,19 @@
  *
  * `before` and `after` tell whether the core had another hardware thread to serve, around the command (lab/sharing.py): how
  * long a loop takes that keeps the core's units busy, in thousandths of one that waits for itself. Two hardware threads
- * share the units, so the first gets slower and the second does not; how fast the clock runs is in both. 0: not pinned, or not asked for.
+ * share the units, so the first gets slower and the second does not; how fast the clock runs is in both. Of a command that is not pinned they tell how
+ * far from each other the first two processors are (lab/distance.py): how many nanoseconds a word takes that they write by turns, there and
+ * back. 0: not asked for, or there is one processor only, or no time on the other.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -87,6 +91,85 @@ static long long sharing(void) {
     return 1000 * shortest(keep_units_busy) / shortest(wait_for_itself);
 }
 
+enum {
+    ROUNDS = 8,
+    TRIPS = 250,
+    LOOKS = 1 << 16
+}; /* looks: at a word that does not come, some tenths of a millisecond */
+
+/* False: it has not come. */
+static int await(const _Atomic unsigned *word, unsigned value) {
+    for (unsigned look = 0; look < LOOKS; look++)
+        if (atomic_load(word) == value)
+            return 1;
+    return 0;
+}
+
+static void answer(_Atomic unsigned *word) {
+    for (unsigned trip = 0; trip < ROUNDS * TRIPS; trip++) {
+        while (!await(word, 2 * trip + 1))
+            sched_yield();
+        atomic_store(word, 2 * trip + 2);
+    }
+}
+
+/* The shortest of a few, as above; 0: the other one has no time. */
+static long long shortest_trip(_Atomic unsigned *word) {
+    long long least = 0;
+    unsigned trip = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        long long begin = now_ns();
+        for (int i = 0; i < TRIPS; i++, trip++) {
+            atomic_store(word, 2 * trip + 1);
+            for (int late = 0; !await(word, 2 * trip + 2); late++)
+                if (late == ROUNDS)
+                    return 0;
+                else
+                    sched_yield();
+        }
+        long long took = now_ns() - begin;
+        least = round == 0 || took < least ? took : least;
+    }
+    return least / TRIPS > 0 ? least / TRIPS : 1;
+}
+
+/* Between the first two processors that the command may run on. */
+static long long distance(void) {
+    cpu_set_t allowed;
+    int cpus[2], count = 0;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+        return 0;
+    for (int cpu = 0; cpu < CPU_SETSIZE && count < 2; cpu++)
+        if (CPU_ISSET((unsigned)cpu, &allowed))
+            cpus[count++] = cpu;
+    _Atomic unsigned *word =
+        count < 2 ? MAP_FAILED
+                  : mmap(NULL, sizeof *word, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pid_t other = word == MAP_FAILED ? -1 : fork();
+    long long trip = 0;
+    if (other == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (pin(cpus[1]) == 0)
+            answer(word);
+        _exit(0);
+    }
+    if (other > 0) {
+        if (pin(cpus[0]) == 0)
+            trip = shortest_trip(word);
+        kill(other, SIGKILL);
+        while (waitpid(other, NULL, 0) < 0 && errno == EINTR)
+            ;
+    }
+    if (word != MAP_FAILED)
+        munmap(word, sizeof *word);
+    sched_setaffinity(0, sizeof allowed, &allowed);
+    return trip;
+}
+
+static long long machine(int cpu) {
+    return cpu >= 0 ? sharing() : distance();
+}
+
 /* Returns only when the command could not be started. */
 static void become(char **command, int failure) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -102,7 +185,7 @@ int main(int argc, char **argv) {
     struct rusage cost;
     if (argc < 5)
         return 2;
-    int report = atoi(argv[1]), cpu = atoi(argv[2]), asked = cpu >= 0 && atoi(argv[3]);
+    int report = atoi(argv[1]), cpu = atoi(argv[2]), asked = atoi(argv[3]);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     fcntl(report, F_SETFD, FD_CLOEXEC);
     if (pin(cpu) != 0 || pipe2(failure, O_CLOEXEC) != 0) {
@@ -110,7 +193,7 @@ int main(int argc, char **argv) {
         return 1;
     }
 
-    long long before = asked ? sharing() : 0, begin = now_ns();
+    long long before = asked ? machine(cpu) : 0, begin = now_ns();
     pid_t pid = fork();
     if (pid < 0) {
         dprintf(report, "error %d\n", errno);
@@ -129,6 +212,6 @@ int main(int argc, char **argv) {
     }
     dprintf(report, "%d %lld %lld %lld %ld %ld %ld %ld %ld %lld %lld\n", status, wall,
             microseconds(cost.ru_utime), microseconds(cost.ru_stime), cost.ru_maxrss, cost.ru_minflt,
-            cost.ru_majflt, cost.ru_nvcsw, cost.ru_nivcsw, before, asked ? sharing() : 0LL);
+            cost.ru_majflt, cost.ru_nvcsw, cost.ru_nivcsw, before, asked ? machine(cpu) : 0LL);
     return 0;
 }

@@ -40,7 +40,7 @@ class _Rounds:
             self.samples.setdefault(name, []).append(sample)
 
 
-_quick_run = partial(run.run_once, sharing=False)
+_quick_run = partial(run.run_once, machine=False)
 
 
 def measure(startup: Startup, setting: Setting, seconds: float, runner: Runner = _quick_run) -> str:

@@ -32,7 +32,17 @@ def test_a_pinned_run_says_whether_the_core_was_shared():
     before, after = run.run_once(shell(LINE), GLIBC, cpu=cpu).extra["sharing"]
     assert 0.05 < before < 50 and 0.05 < after < 50  # a quotient of two loops of like length; the machine may be busy
     assert "sharing" not in run.run_once(shell(LINE), GLIBC).extra
-    assert run.run_once(shell(LINE), GLIBC, cpu=cpu, sharing=False).extra == {"cpu": cpu}
+    assert run.run_once(shell(LINE), GLIBC, cpu=cpu, machine=False).extra == {"cpu": cpu}
+
+
+def test_a_run_of_several_threads_says_how_far_the_cores_are_from_each_other():
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("there is one processor")
+    runs = [run.run_once(shell(LINE, threads=2), GLIBC) for _ in range(10)]
+    times = [value for sample in runs for value in sample.extra.get("distance", ())]
+    assert any(times) and all(time == 0 or 5 < time < 100_000 for time in times)  # nanoseconds; the machine may be busy
+    assert "distance" not in run.run_once(shell(LINE), GLIBC).extra
+    assert run.run_once(shell(LINE, threads=2), GLIBC, machine=False).extra == {}
 
 
 def test_of_several_lines_the_last_one_counts():

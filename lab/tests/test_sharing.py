@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from lab import pairs, record, sharing, verdict_text
+from lab import levels, pairs, record, sharing, verdict_text
 from lab.experiment import Experiment, outcome
 from lab.model import Sample
 from lab.tests.simulated import MIXED, Machine, allocator
@@ -43,9 +43,9 @@ def test_a_few_runs_say_nothing():
 def test_an_effect_that_depends_on_the_core_is_told_apart():
     known = [sharing.of(compared(seed=seed, shared={"a": 1.25, "b": 1.45}), "b", "a") for seed in range(20)]
     assert all(found.matters and 0.2 < found.share < 0.8 for found in known)
-    assert all(min(found.alone.n, found.shared.n) >= sharing.FEWEST_PAIRS for found in known)
-    assert sum(found.alone.covers(1.0) for found in known) >= 17  # of 95 % intervals
-    assert sum(found.shared.covers(1.25 / 1.45) for found in known) >= 17
+    assert all(min(found.low.n, found.high.n) >= levels.FEWEST_PAIRS for found in known)
+    assert sum(found.low.covers(1.0) for found in known) >= 17  # of 95 % intervals
+    assert sum(found.high.covers(1.25 / 1.45) for found in known) >= 17
 
 
 @pytest.mark.parametrize("costs", [(1.25, 1.45), (1.45, 1.25)])
@@ -64,13 +64,13 @@ def test_each_half_of_a_block_counts_where_all_of_it_belongs():
     came = block(("a", 0.2, *alone), ("b", 9.0, 1.06, 1.5), ("b", 9.0, 1.5, 1.06), ("a", 0.2, *alone))
     partly = block(("a", 0.2, *shared), ("b", 9.0, 1.1, 1.5), ("b", 9.0, 1.1, 1.06), ("a", 0.2, *alone))
     found = sharing.of(replace(compared(1), blocks=[turned] * 10 + [came, partly] * 3), "b", "a")
-    assert (found.alone.n, found.alone.median) == (10, 1.0)
-    assert (found.shared.n, found.shared.median) == (10, 0.5)
+    assert (found.low.n, found.low.median) == (10, 1.0)
+    assert (found.high.n, found.high.median) == (10, 0.5)
 
 
 def test_a_core_that_costs_both_the_same_does_not_matter():
     known = [sharing.of(compared(seed=seed, shared={"a": 1.3, "b": 1.3}), "b", "a") for seed in range(20)]
-    assert all(found.alone and found.shared for found in known)
+    assert all(found.low and found.high for found in known)
     assert sum(found.matters for found in known) <= 1
 
 
@@ -80,13 +80,13 @@ ALONE_ALL_THE_TIME = {"shared": {"a": 1.3}, "neighbour_turns": 1e9}
 @pytest.mark.parametrize("machine", [{}, {"shared": {"a": 1.3}, "crowded": True}, ALONE_ALL_THE_TIME])
 def test_nothing_is_said_where_nothing_is_known(machine):
     found = outcome(compared(30, **machine), SIDES[1], 0.01)
-    assert found.sharing is None and "core" not in " ".join(verdict_text.lines(found))
+    assert found.levels is None and "core" not in " ".join(verdict_text.lines(found))
 
 
 def test_too_few_pairs_are_no_interval():
     found = sharing.of(compared(12, seed=3, shared={"a": 1.25, "b": 1.45}), "b", "a")
-    assert found.share > 0 and found.alone is None and not found.matters
-    assert "too few pairs" in sharing.lines(found)[0] and sharing.rows(found) == []
+    assert found.share > 0 and found.low is None and not found.matters
+    assert "too few pairs" in found.lines()[0] and found.rows() == []
 
 
 def test_runs_without_the_figure_do_not_count():
@@ -101,16 +101,16 @@ def test_a_half_that_lacks_one_figure_does_not_count():
         for place in (0, 3):
             runs[place] = replace(runs[place], sample=Sample(1e7, 0.2, 0.2, 0.0, 2000))
     found = sharing.of(comparison, "b", "a")
-    assert found.share > 0 and found.alone is None
+    assert found.share > 0 and found.low is None
 
 
 def test_people_and_programs_are_told():
     found = outcome(compared(shared={"a": 1.25, "b": 1.45}), SIDES[1], 0.01)
     text = " ".join(verdict_text.lines(found))
-    assert "depends on who shares the core" in text and str(found.sharing.alone) in text
+    assert "depends on who shares the core" in text and str(found.levels.low) in text
     made = Experiment("b against a", "ab", "run", MACHINE, [found])
     facts = record.as_json(made)
-    assert facts["outcomes"][0]["sharing"]["shared"]["n"] == found.sharing.shared.n
+    assert facts["outcomes"][0]["sharing"]["shared"]["n"] == found.levels.high.n
     runs = facts["comparisons"][0]["runs"]
     assert all(row[runs["columns"].index("after")] > 1 for row in runs["rows"])
-    assert f"{found.sharing.alone} | {found.sharing.alone.n} pairs | the core to itself" in record.markdown(made, "x.json")
+    assert f"{found.levels.low} | {found.levels.low.n} pairs | the core to itself" in record.markdown(made, "x.json")
