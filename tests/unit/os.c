@@ -612,6 +612,16 @@ static void *os_not_alone(void *unused) {
     return unused;
 }
 
+extern char __libc_single_threaded;
+
+/* The first of all tests: the others have threads. */
+static void os_alone_is_who_libc_says_so_of(void **state) {
+    (void)state;
+    assert_true(__libc_single_threaded);
+    refuse(SYS_newfstatat, ENOENT, 1);
+    assert_true(os_is_alone());
+}
+
 static void os_alone_is_who_has_no_other_thread(void **state) {
     (void)state;
     pthread_t thread;
@@ -653,6 +663,7 @@ static void os_trigger_is_written_and_kept_apart(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(os_alone_is_who_libc_says_so_of, setup),
         cmocka_unit_test_setup(os_map_is_zeroed_and_counted, setup),
         cmocka_unit_test_setup(os_P1_failures_keep_errno, setup),
         cmocka_unit_test_setup(os_P3_aligned_map_trims_what_is_too_much, setup),

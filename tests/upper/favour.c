@@ -9,10 +9,12 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 static struct {
     bool filtered, refuses; /* what the kernel says to PR_GET_SECCOMP, and to membarrier */
+    unsigned threads;       /* ... and of /proc/self/task */
     _Atomic unsigned barriers, sleeps;
 } fake;
 
@@ -34,6 +36,10 @@ long fake_syscall(long number, ...) {
     }
     if (number == SYS_futex)
         atomic_fetch_add(&fake.sleeps, 1);
+    if (number == SYS_newfstatat) {
+        ((struct stat *)words[2])->st_nlink = fake.threads + 2;
+        return 0;
+    }
     return syscall(number, words[0], words[1], words[2], words[3], words[4], words[5]);
 }
 
@@ -49,6 +55,30 @@ static int setup(void **state) {
     favour_seat = &seats[0];
     fake.filtered = fake.refuses = false;
     return 0;
+}
+
+static void *nothing(void *unused) {
+    return unused;
+}
+
+/* The first of all tests: what was asked for stays. */
+static void favour_asks_beforehand_while_there_is_one_thread(void **state) {
+    (void)state;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, nothing, NULL), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0); /* libc does not know any more */
+    fake.threads = 2;
+    favour_prepare();
+    fake.threads = 1;
+    fake.filtered = true;
+    favour_prepare();
+    assert_int_equal(atomic_load(&fake.barriers), 0);
+    fake.filtered = false;
+    favour_prepare();
+    assert_int_equal(atomic_load(&fake.barriers), 1);
+    assert_true(os_barrier_ready());
+    favour_prepare();
+    assert_int_equal(atomic_load(&fake.barriers), 1);
 }
 
 static bool is_favourite(const struct favour_seat *seat) {
@@ -264,6 +294,7 @@ static void favour_P4_a_seat_that_died_busy_is_used_again(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(favour_asks_beforehand_while_there_is_one_thread, setup),
         cmocka_unit_test_setup(favour_P1_threads_are_never_inside_together, setup),
         cmocka_unit_test_setup(favour_P1_who_comes_waits_until_the_seat_is_left, setup),
         cmocka_unit_test_setup(favour_P1_a_favourite_takes_no_lock, setup),

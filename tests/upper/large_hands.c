@@ -235,13 +235,16 @@ static void large_P4_a_hand_is_bounded(void **state) {
     for (unsigned i = 0; i < COUNT; i++)
         blocks[i] = measured_block(i % 2 ? RUN : 2 * RUN, 8 * KIB);
     unsigned most = 0, gave = 0;
+    size_t widest = 0;
     for (unsigned i = 0; i < COUNT; i++) {
         unsigned before = recent_of(&hands[0])->count;
         delete_block(blocks[i]);
         gave += recent_of(&hands[0])->count < before;
         most = recent_of(&hands[0])->count > most ? recent_of(&hands[0])->count : most;
+        widest = recent_of(&hands[0])->bytes > widest ? recent_of(&hands[0])->bytes : widest;
         check_hands();
     }
+    assert_in_range(widest, 4 * LARGE_HAND_FIRST, 4 * LARGE_HAND_MOST); /* it has grown, in addresses, too */
     assert_in_range(most, 8 * MIB / (4 * UNIT_SIZE), SPARE_RECENT);
     assert_in_range(gave, 2, COUNT / 8); /* 8 at once */
     for (unsigned i = 0; i < 40; i++)
@@ -278,6 +281,8 @@ static void large_P4_a_hand_grows_where_its_thread_frees_what_it_took(void **sta
     }
     assert_int_equal(hands[0].most, LARGE_HAND_MOST);
     assert_in_range(recent_of(&hands[0])->resident, LARGE_HAND_MOST / 2, LARGE_HAND_MOST);
+    delete_block(new_block(11 * UNIT_SIZE)); /* what it may hold stays when it is considered again */
+    assert_int_equal(hands[0].most, LARGE_HAND_MOST);
     for (unsigned i = 0; i < MANY / 2; i++) {
         delete_block(others[i]);
         check_hands();
@@ -291,6 +296,46 @@ static void large_P4_a_hand_grows_where_its_thread_frees_what_it_took(void **sta
     }
     assert_in_range(recent_of(&hands[0])->resident, 1, LARGE_HAND_FIRST);
     check_hands();
+}
+
+/* From whichever place it came, and whoever had it before. */
+static void large_P4_a_block_knows_whose_hand_took_it(void **state) {
+    (void)state;
+    take_turns(2);
+    be(1);
+    void *block = measured_block(RUN, 8 * KIB);
+    const struct large *large = pagemap_record(block);
+    assert_ptr_equal(large->taken_by, &hands[1]);
+    be(0);
+    delete_block(block);
+    assert_ptr_equal(new_block(RUN), block); /* from the hand */
+    assert_ptr_equal(large->taken_by, &hands[0]);
+    be(1);
+    delete_block(block);
+    large_hand_visit(&hands[1], true);
+    hold_hand(1);
+    be(0);
+    large_hand_visit(&hands[0], true);
+    hold_hand(0);
+    large = spare_recent_find(&larges.recent, 2 * UNIT_SIZE, 2 * UNIT_SIZE);
+    assert_non_null(large);
+    block = new_block(RUN); /* from where all find it */
+    assert_ptr_equal(pagemap_record(block), large);
+    assert_ptr_equal(large->taken_by, &hands[0]);
+    delete_block(block);
+    check_hands();
+}
+
+static void large_P4_hands_share_what_all_may_hold(void **state) {
+    (void)state;
+    large_configure(16 * MIB);
+    take_turns(3);
+    assert_int_equal(hands[0].most, 16 * MIB / 4 / 3);
+    large_configure(8 * MIB); /* one that is there holds no less */
+    be(1);
+    delete_block(new_block(11 * UNIT_SIZE));
+    assert_int_equal(hands[1].most, LARGE_HAND_LEAST);
+    be(0);
 }
 
 /* Two of 2 MiB may hold what four of 1 MiB may. Who has more than that gives it away as it goes on. */
@@ -757,6 +802,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(large_P4_what_has_to_be_measured_comes_to_hand_then, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_a_hand_grows_where_its_thread_frees_what_it_took, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(large_P4_a_block_knows_whose_hand_took_it, setup, teardown),
+        cmocka_unit_test_setup_teardown(large_P4_hands_share_what_all_may_hold, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_a_hand_is_bounded, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_the_more_hands_the_less_in_each, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_a_full_hand_keeps_most_of_what_comes_most, setup, teardown),
