@@ -45,6 +45,18 @@ def test_a_run_of_several_threads_says_how_far_the_cores_are_from_each_other():
     assert run.run_once(shell(LINE, threads=2), GLIBC, machine=False).extra == {}
 
 
+def test_the_command_may_run_where_it_might_before():
+    allowed = os.sched_getaffinity(0)
+    line = LINE.replace("1234567", "$(nproc)")
+    assert run.run_once(shell(line, threads=2), GLIBC).value == len(allowed)
+    try:
+        os.sched_setaffinity(0, {min(allowed)})
+        sample = run.run_once(shell(line, threads=2), GLIBC)
+    finally:
+        os.sched_setaffinity(0, allowed)
+    assert sample.value == 1 and "distance" not in sample.extra  # from one processor to itself
+
+
 def test_of_several_lines_the_last_one_counts():
     assert run.run_once(shell(LINE + LINE.replace("1234567", "8.5")), GLIBC).value == 8.5
 
