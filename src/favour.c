@@ -8,8 +8,8 @@ enum { SEAT_LOOKS = 2000 };             /* at a seat, before sleeping between tw
 
 THREAD_LOCAL struct favour_seat *favour_seat;
 
-void favour_prepare(void) {
-    if (!os_barrier_ready() && !os_is_filtered() && os_is_alone())
+void favour_prepare(bool first) {
+    if (!os_barrier_ready() && os_is_alone(first) && !os_is_filtered())
         os_barrier_prepare();
 }
 

@@ -112,7 +112,8 @@ static inline bool favour_is_shared(const struct favour *favour) {
 /* As favour_take, before a fork: nobody is the favourite afterwards, in the child neither. */
 void favour_end(struct favour *favour);
 
-/* To be called before threads are many, if it can be: asks for what favours need where that is cheap. */
-void favour_prepare(void);
+/* To be called before threads are many, if it can be: asks for what favours need where that is cheap. Unless it is the process's first
+ * call, only if libc says that there is one thread: then, and before a filter is asked for, no call is made. */
+void favour_prepare(bool first);
 
 #endif

@@ -114,7 +114,7 @@ static void large_take_lock(bool suits) {
 
 static NOINLINE void large_put_shared(struct large *large) {
     bool suits = large_suits_hand(large);
-    if (suits && large->due == 0 && large_has_hand()) {
+    if (large_is_due_at_hand(large)) {
         large_measure_live(large);
         if (large_hand_put(large))
             return;
@@ -233,7 +233,7 @@ static NOINLINE struct large *large_new_from_below(size_t size, size_t bytes, si
     large_enter(large, bytes);
     favour_release(&larges.lock);
     if (first)
-        favour_prepare();
+        favour_prepare(false);
     large_settle(NULL);
     return large;
 }

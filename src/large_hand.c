@@ -32,7 +32,7 @@ static size_t large_hand_share(size_t hands) {
 }
 
 /* From here on it may hold `most` bytes, or its share, which is less where hands are many. Who finds all it wants at hand, and room for
- * all it frees, keeps a bound of when hands were fewer: so all of them may hold half as much again as they should. */
+ * all it frees, keeps a bound of when hands were fewer: so all of them may hold up to twice as much as they should. */
 static void large_hand_bound(struct large_hand *hand, size_t most) {
     size_t share = large_hand_share(__atomic_load_n(&larges.hands, __ATOMIC_RELAXED));
     most = most < LARGE_HAND_MOST ? most : LARGE_HAND_MOST;
@@ -66,6 +66,12 @@ void large_hand_consider(void) {
  * meanwhile, and what says how long it is. */
 static bool large_fits_hand(const struct large *large, size_t most) {
     return large->home && large->resident <= most / LARGEST_SHARE;
+}
+
+bool large_is_due_at_hand(const struct large *large) {
+    const struct large_hand *hand = large_hand_mine();
+    return large->due == 0 && large_has_hand() && large_fits_hand(large, hand->most) &&
+           large->bytes == large->extent;
 }
 
 bool large_suits_hand(const struct large *large) {
@@ -136,7 +142,7 @@ static NOINLINE bool large_hand_put_after(struct large_hand *hand, struct large 
     struct large *out = NULL;
     visit_enter(&hand->visit);
     bool put = large_hand_add_within(hand, large);
-    if (!put) {
+    if (!put && large_hand_is_used(hand) && !limit_is_watching()) {
         large_hand_adapt(hand, large);
         put = large_hand_add_within(hand, large);
     }
@@ -224,6 +230,7 @@ void large_hand_fill(struct large *more) {
 void large_hand_empty(struct large_hand *hand) {
     visit_enter(&hand->visit);
     struct large *out = large_hand_end(hand);
+    hand->most = hand->own = 0; /* the next thread's blocks are not this one's */
     visit_leave(&hand->visit);
     large_put_all(out);
 }

@@ -249,6 +249,9 @@ void large_hand_consider(void);
 /* A run, all of which can be used: its length stays what it is, for whoever takes it; and not more of a hand than its share. */
 bool large_suits_hand(const struct large *large);
 
+/* It would come to hand, but has to be measured first. */
+bool large_is_due_at_hand(const struct large *large);
+
 /* A live block comes to hand, and rests; only while large_has_hand, as the next ones. False: it is live still, and has to wait where all
  * find it. */
 bool large_hand_put(struct large *large);

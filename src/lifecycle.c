@@ -170,7 +170,7 @@ static void lifecycle_start(void) {
 static void lifecycle_begin(void) {
     lifecycle_start();
     if (options.purge_thread && !lifecycle_forced())
-        favour_prepare();
+        favour_prepare(true);
 }
 
 struct heap *lifecycle_attach(void) {

@@ -148,9 +148,9 @@ bool os_barrier_prepare(void);
 /* True when os_barrier_everywhere has been prepared for: it will not take long, and not be refused. */
 bool os_barrier_ready(void);
 
-/* True when the process has no other thread: libc says so, or the kernel, which also knows that the first pthread_create has hardly
- * begun (the links of /proc/self/task are two more than threads). False: it may have. */
-bool os_is_alone(void);
+/* True when the process has no other thread: libc says so, or, `ask`, the kernel, which also knows that the first pthread_create has
+ * hardly begun (the links of /proc/self/task are two more than threads). False: it may have. */
+bool os_is_alone(bool ask);
 
 /* True when a filter of system calls (seccomp) looks on, which may kill for calls that programs seldom make, or one forbids
  * to ask. */

@@ -28,13 +28,15 @@ static long os_ask(int *error, long number, long a, long b, long c, long d, long
     return result;
 }
 
-bool os_is_alone(void) {
+bool os_is_alone(bool ask) {
     enum { ALONE = 3 };
     struct stat tasks;
     int error;
-    return (&__libc_single_threaded && __libc_single_threaded) ||
-           (os_ask(&error, SYS_newfstatat, AT_FDCWD, (long)"/proc/self/task", (long)&tasks, 0, 0, 0) == 0 &&
-            tasks.st_nlink == ALONE);
+    if (&__libc_single_threaded && __libc_single_threaded)
+        return true;
+    return ask &&
+           os_ask(&error, SYS_newfstatat, AT_FDCWD, (long)"/proc/self/task", (long)&tasks, 0, 0, 0) == 0 &&
+           tasks.st_nlink == ALONE;
 }
 
 int os_cpu(void) {

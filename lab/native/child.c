@@ -14,8 +14,8 @@
  * `before` and `after` tell whether the core had another hardware thread to serve, around the command (lab/sharing.py): how
  * long a loop takes that keeps the core's units busy, in thousandths of one that waits for itself. Two hardware threads
  * share the units, so the first gets slower and the second does not; how fast the clock runs is in both. Of a command that is not pinned they tell how
- * far from each other the first two processors are (lab/distance.py): how many nanoseconds a word takes that they write by turns, there and
- * back. 0: not asked for, or there is one processor only, or no time on the other.
+ * far from each other two processors are (lab/distance.py): how many nanoseconds a word takes that they write by turns, there and
+ * back. 0: not asked for, or it may not run on just two, or there was no time on one of them.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -134,11 +134,12 @@ static long long shortest_trip(_Atomic unsigned *word) {
     return least / TRIPS > 0 ? least / TRIPS : 1;
 }
 
-/* Between the first two processors that the command may run on. */
+/* Between the two processors that the command may run on. */
 static long long distance(void) {
     cpu_set_t allowed;
     int cpus[2], count = 0;
-    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+    /* Of many, nobody knows which the command runs on. */
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) != 2)
         return 0;
     for (int cpu = 0; cpu < CPU_SETSIZE && count < 2; cpu++)
         if (CPU_ISSET((unsigned)cpu, &allowed))

@@ -56,6 +56,12 @@ def test_nothing_is_said_where_the_cores_stay(far):
     assert found.levels is None and "cores" not in " ".join(verdict_text.lines(found))
 
 
+def test_one_disturbed_run_is_no_level():
+    comparison = compared(far=0.0)
+    comparison.blocks[7][1] = run("b", 0.2, (80, 420))
+    assert distance.seen(comparison) is None
+
+
 def test_a_few_runs_say_nothing():
     assert distance.of(compared(blocks=2), "b", "a") is None
 

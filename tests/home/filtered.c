@@ -6,6 +6,8 @@
  *   allowed    a filter kills the process for everything but what memory takes, reading and writing, with
  *              HAKMEM_PURGE_THREAD=0 and HAKMEM_NAME_MAPPINGS=0: whatever goes home, the program lives
  *   crowd      the same for eight threads on one CPU that take turns and free each other's blocks
+ *   late       a filter kills for the question whether there is one, with HAKMEM_PURGE_THREAD=0, where there was a thread before and
+ *              the first large block comes then
  *   refused    the kernel refuses threads (EAGAIN): the program notices nothing, errno stays
  */
 #include "../one_cpu.h"
@@ -38,6 +40,17 @@ static void without_clone(unsigned verdict) {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
         NAMED(SYS_clone, verdict),
         NAMED(CLONE_3, verdict),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+
+    install(program, sizeof program / sizeof *program);
+}
+
+static void without_questions(void) {
+    struct sock_filter program[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        NAMED(SYS_prctl, SECCOMP_RET_KILL_PROCESS),
+        NAMED(SYS_gettid, SECCOMP_RET_KILL_PROCESS),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
 
@@ -126,11 +139,33 @@ static void share_a_cpu(void) {
     CHECK(pthread_mutex_unlock(&table.lock) == 0);
 }
 
+static void *small(void *unused) {
+    free(malloc(100));
+    return unused;
+}
+
+static void large_comes_late(void) {
+    pthread_t thread;
+
+    CHECK(pthread_create(&thread, NULL, small, NULL) == 0 && pthread_join(thread, NULL) == 0);
+    without_questions();
+    for (unsigned i = 0; i < 100; i++) {
+        char *block = malloc(300000);
+        CHECK(block != NULL);
+        block[0] = 1;
+        free(block);
+    }
+}
+
 int main(int argc, char **argv) {
     setvbuf(stdout, NULL, _IOLBF, 4096);
     CHECK(argc == 2);
     if (strcmp(argv[1], "crowd") == 0) {
         share_a_cpu();
+        return 0;
+    }
+    if (strcmp(argv[1], "late") == 0) {
+        large_comes_late();
         return 0;
     }
     if (strcmp(argv[1], "clone") == 0)

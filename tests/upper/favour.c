@@ -15,6 +15,7 @@
 static struct {
     bool filtered, refuses; /* what the kernel says to PR_GET_SECCOMP, and to membarrier */
     unsigned threads;       /* ... and of /proc/self/task */
+    _Atomic unsigned asked; /* for a filter */
     _Atomic unsigned barriers, sleeps;
 } fake;
 
@@ -25,8 +26,10 @@ long fake_syscall(long number, ...);
 long fake_syscall(long number, ...) {
     long words[6];
     KERNEL_WORDS(words, number);
-    if (number == SYS_prctl && words[0] == PR_GET_SECCOMP)
+    if (number == SYS_prctl && words[0] == PR_GET_SECCOMP) {
+        fake.asked++;
         return fake.filtered ? 2 : 0;
+    }
     if (number == SYS_membarrier) {
         atomic_fetch_add(&fake.barriers, 1);
         if (fake.refuses) {
@@ -68,16 +71,20 @@ static void favour_asks_beforehand_while_there_is_one_thread(void **state) {
     assert_int_equal(pthread_create(&thread, NULL, nothing, NULL), 0);
     assert_int_equal(pthread_join(thread, NULL), 0); /* libc does not know any more */
     fake.threads = 2;
-    favour_prepare();
+    favour_prepare(true);
+    assert_int_equal(fake.asked, 0); /* for a filter: one may kill for that */
     fake.threads = 1;
+    favour_prepare(false);
+    assert_int_equal(fake.asked, 0);
     fake.filtered = true;
-    favour_prepare();
+    favour_prepare(true);
+    assert_int_equal(fake.asked, 1);
     assert_int_equal(atomic_load(&fake.barriers), 0);
     fake.filtered = false;
-    favour_prepare();
+    favour_prepare(true);
     assert_int_equal(atomic_load(&fake.barriers), 1);
     assert_true(os_barrier_ready());
-    favour_prepare();
+    favour_prepare(true);
     assert_int_equal(atomic_load(&fake.barriers), 1);
 }
 
@@ -237,7 +244,7 @@ static void favour_P3_none_where_calls_are_filtered(void **state) {
     fake.filtered = true;
     unsigned barriers = atomic_load(&fake.barriers);
     turns(4 * FAVOUR_FROM);
-    favour_prepare();
+    favour_prepare(true);
     assert_true(is_favourite(NULL));
     assert_int_equal(atomic_load(&fake.barriers), barriers);
 }

@@ -223,6 +223,11 @@ static void large_P4_what_has_to_be_measured_comes_to_hand_then(void **state) {
     memset(written, 1, 3 * MIB / 4);
     delete_block(written);
     assert_int_equal(recent_of(&hands[0])->count, 1);
+    written = new_block(3 * MIB / 4); /* and what is known to be is not looked at for one */
+    large = pagemap_record(written);
+    large->due = 0;
+    assert_true(large->resident > LARGE_HAND_FIRST / 4 && !large_is_due_at_hand(large));
+    delete_block(written);
     check_hands();
 }
 
@@ -296,6 +301,21 @@ static void large_P4_a_hand_grows_where_its_thread_frees_what_it_took(void **sta
     }
     assert_in_range(recent_of(&hands[0])->resident, 1, LARGE_HAND_FIRST);
     check_hands();
+}
+
+/* Its heap may be another's next. */
+static void large_P4_who_goes_leaves_a_hand_as_it_was(void **state) {
+    (void)state;
+    static void *own[MANY];
+    take_turns(2);
+    take_many(own, 0);
+    for (unsigned i = 0; i < MANY; i++)
+        delete_block(own[i]);
+    assert_int_equal(hands[0].most, LARGE_HAND_MOST);
+    large_hand_empty(&hands[0]);
+    take_turns(2);
+    assert_int_equal(hands[0].most, LARGE_HAND_FIRST);
+    assert_int_equal(hands[0].own, 0);
 }
 
 /* From whichever place it came, and whoever had it before. */
@@ -804,6 +824,7 @@ int main(void) {
                                         teardown),
         cmocka_unit_test_setup_teardown(large_P4_a_block_knows_whose_hand_took_it, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_hands_share_what_all_may_hold, setup, teardown),
+        cmocka_unit_test_setup_teardown(large_P4_who_goes_leaves_a_hand_as_it_was, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_a_hand_is_bounded, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_the_more_hands_the_less_in_each, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_a_full_hand_keeps_most_of_what_comes_most, setup, teardown),

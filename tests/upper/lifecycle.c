@@ -112,7 +112,8 @@ void janitor_in_child(bool has_come) {
     fake.children += has_come;
 }
 
-void favour_prepare(void) {
+void favour_prepare(bool first) {
+    assert_true(first);
     fake.prepared++;
 }
 
