@@ -14,13 +14,12 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from lab import distance, sharing
 from lab.campaign import Campaign, Result, geometric_mean, standing
+from lab.experiment import KINDS
 from lab.statistics import Interval
 
 PIPE_WIDTH = 150
 TABLE_WIDTH = 110  # of the widest table of figures
-KINDS = (sharing, distance)  # what is known of a machine that has two levels
 RATIO = "speed [95 %]"
 METRICS = {
     "cpu": "user and system time",

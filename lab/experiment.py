@@ -12,6 +12,7 @@ from lab.model import Allocator, Machine
 from lab.pairs import Comparison
 from lab.progress import spoken_time
 
+KINDS = (sharing, distance)  # what may tell that the machine has two levels
 LEVELS = {"run": statistics.BAND_RUN_TIME, "build": statistics.BAND_BUILD}
 
 
@@ -56,7 +57,7 @@ def outcome(comparison: Comparison, candidate: Allocator, band: float) -> Outcom
     told = interval.n >= statistics.FEWEST_BLOCKS or comparison.metric == "instructions"
     verdict = statistics.verdict(interval, band) if told else "NEUTRAL"
     reason = reason_of(interval, verdict, noise, band, comparison)
-    seen = [kind.of(comparison, candidate.name, reference.name) for kind in (sharing, distance)]
+    seen = [kind.of(comparison, candidate.name, reference.name) for kind in KINDS]
     two = next((found for found in seen if found), None)
     return Outcome(comparison, reference, candidate, band, interval, verdict, noise, reason, two)
 

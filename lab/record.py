@@ -17,8 +17,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from lab import builds, distance, levels, sharing, statistics
-from lab.experiment import Experiment, Outcome
+from lab import builds, statistics
+from lab.experiment import KINDS, Experiment, Outcome
 from lab.model import Allocator, Sample
 from lab.pairs import Comparison, Run
 
@@ -58,7 +58,7 @@ def rows(comparison: Comparison) -> list[list[Any]]:
 
 
 def _figures(sample: Sample) -> list[Any]:
-    before, after = sample.extra.get(sharing.KIND.key) or sample.extra.get(distance.KIND.key, (0.0, 0.0))
+    before, after = next((sample.extra[kind.KIND.key] for kind in KINDS if kind.KIND.key in sample.extra), (0.0, 0.0))
     values = asdict(sample) | {"before": before, "after": after}
     return [round(values[name], 6) if isinstance(values[name], float) else values[name] for name in COLUMNS[2:]]
 
@@ -90,14 +90,14 @@ def outcome_json(outcome: Outcome) -> dict[str, Any]:
         "band": outcome.band,
         "interval": asdict(outcome.interval),
         "noise": asdict(outcome.noise),
-        "sharing": _levels_json(outcome, sharing.KIND),
-        "distance": _levels_json(outcome, distance.KIND),
+        **_levels_json(outcome),
         "other_metrics": {name: asdict(found) for name, found in other_intervals(outcome).items()},
     }
 
 
-def _levels_json(outcome: Outcome, kind: levels.Kind) -> dict[str, Any] | None:
-    return outcome.levels.json() if outcome.levels and outcome.levels.kind is kind else None
+def _levels_json(outcome: Outcome) -> dict[str, Any]:
+    found = outcome.levels
+    return {kind.KIND.key: found.json() if found and found.kind is kind.KIND else None for kind in KINDS}
 
 
 def other_intervals(outcome: Outcome) -> dict[str, statistics.Interval]:

@@ -23,7 +23,7 @@ static void large_hand_allow(struct large_hand *hand, bool may) {
 
 /* Of `most` bytes in memory, in addresses, as what was measured may be long ago. */
 static size_t large_hand_extent(size_t most) {
-    return most > LARGE_HAND_FIRST ? 4 * most : 4 * LARGE_HAND_FIRST;
+    return LARGE_RECENT_EXTENT * (most > LARGE_HAND_FIRST ? most : LARGE_HAND_FIRST);
 }
 
 /* What each of so many may hold. */
@@ -68,14 +68,17 @@ static bool large_fits_hand(const struct large *large, size_t most) {
     return large->home && large->resident <= most / LARGEST_SHARE;
 }
 
-bool large_is_due_at_hand(const struct large *large) {
-    const struct large_hand *hand = large_hand_mine();
-    return large->due == 0 && large_has_hand() && large_fits_hand(large, hand->most) &&
-           large->bytes == large->extent;
+/* ... all of which can be used. */
+static bool large_suits_within(const struct large *large, size_t most) {
+    return large_fits_hand(large, most) && large->bytes == large->extent;
 }
 
 bool large_suits_hand(const struct large *large) {
-    return large_fits_hand(large, LARGE_HAND_MOST) && large->bytes == large->extent;
+    return large_suits_within(large, LARGE_HAND_MOST);
+}
+
+bool large_is_due_at_hand(const struct large *large) {
+    return large->due == 0 && large_has_hand() && large_suits_within(large, large_hand_mine()->most);
 }
 
 /* `most`: bytes in memory. */

@@ -61,9 +61,6 @@ static void lifecycle_lock_rooms(bool take) {
     lock_release(&lifecycle.lock);
 }
 
-/* Weak: glibc before 2.32 and other libraries do not say whether there is one thread. */
-extern char __libc_single_threaded WEAK;
-
 /* Of glibc: the lock of all streams, which fork takes behind our back. Recursive; in the child it is made anew. */
 extern void _IO_list_lock(void) WEAK;
 extern void _IO_list_unlock(void) WEAK;
@@ -78,7 +75,7 @@ static void lifecycle_call(void (*function)(void)) {
  * they lie in. That of the streams comes first: who holds it (fflush) may wait for a stream, and who has that (getline) for memory. */
 static void lifecycle_before_fork(void) {
     superslab_before_fork();
-    if (&__libc_single_threaded && __libc_single_threaded)
+    if (os_is_alone(false))
         return;
     lifecycle_call(_IO_list_lock);
     lifecycle_lock_rooms(true);

@@ -1,9 +1,8 @@
 /* Unit tests of lifecycle: heaps, locks and options are fakes; threads and their keys are real. The room's .c is
  * included, so that each test starts before the first call. */
-#define __libc_single_threaded program_is_alone
 #include "../../src/lifecycle.c"
 
-char program_is_alone;
+static bool program_is_alone;
 
 #include "unit/unit.h"
 
@@ -110,6 +109,11 @@ void janitor_configure(size_t delay_ms, bool thread) {
 
 void janitor_in_child(bool has_come) {
     fake.children += has_come;
+}
+
+bool os_is_alone(bool ask) {
+    assert_false(ask);
+    return program_is_alone;
 }
 
 void favour_prepare(bool first) {
