@@ -8,9 +8,9 @@
 enum {
     IDLE_LOOKED_AT = 64, /* idle heaps asked for a slab in one call */
     UNPACK = 16,         /* packs given up whenever a heap grows: what is put by is the wrong thing, then */
-    UNPACK_FOR_ADOPTION = 32,  /* packs that an idle heap gives up at once */
-    POPULATE_FROM = 256 << 10, /* bytes of the class that are out */
-    CARVED_BY_HOSTS = 4,       /* blocks at once: most of what a host needs are guests to come */
+    UNPACK_FOR_ADOPTION = 32, /* packs that an idle heap gives up at once */
+    FILLS_FROM = 256 << 10,   /* bytes of the class that are out */
+    CARVED_BY_HOSTS = 4,      /* blocks at once: most of what a host needs are guests to come */
 };
 
 static bool heap_has_free(const struct heap_class *class) {
@@ -108,11 +108,15 @@ static unsigned heap_slab_units(struct heap_class *mine, unsigned class) {
     return units;
 }
 
-/* A class that holds much will fill this slab, too: its pages come with one call instead of a fault each. Only where
- * nothing was in memory. docs/experiments/populate.md */
-static void heap_populate(const struct heap_class *mine, const struct slab *slab) {
-    size_t size = sizeclass_table[slab->class].size;
-    if (heaps.populate && slab->untouched && size <= SLAB_SURE_LARGEST && size * mine->out >= POPULATE_FROM &&
+/* A class that holds much will fill the next slab, too. */
+static bool heap_fills(const struct heap_class *mine, unsigned class) {
+    return (size_t)sizeclass_table[class].size * mine->out >= FILLS_FROM;
+}
+
+/* The pages of a slab that will be filled come with one call instead of a fault each. Only where nothing was in memory.
+ * docs/experiments/populate.md */
+static void heap_populate(const struct slab *slab) {
+    if (heaps.populate && slab->untouched && sizeclass_table[slab->class].size <= SLAB_SURE_LARGEST &&
         !limit_near())
         os_advise(slab->start, (size_t)slab->units << UNIT_SHIFT, OS_POPULATE);
 }
@@ -143,14 +147,16 @@ static bool heap_can_carve(struct heap_class *mine) {
 /* A new slab is carved from now on. False: no memory. */
 static bool heap_grow(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
-    struct slab *slab = slab_new(class, heap_slab_units(mine, class), &heap->inbox, heap->tag | class);
+    bool fills = heap_fills(mine, class);
+    struct slab *slab = slab_new(class, heap_slab_units(mine, class), fills, &heap->inbox, heap->tag | class);
     if (!slab)
         return false;
     heap->shallow = false;
     heap_look_for_guests(heap);
     slab_set_bin(slab, HEAP_NO_BIN, 0, 0);
     mine->carving = slab;
-    heap_populate(mine, slab);
+    if (fills)
+        heap_populate(slab);
     if (slab->untouched && heap->packs.count > 0)
         heap_unpack(heap, UNPACK);
     return true;

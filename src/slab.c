@@ -43,13 +43,14 @@ static void slab_give_record(struct slab *slab) {
     lock_release(&slabs.lock);
 }
 
-struct slab *slab_new(unsigned class, unsigned units, struct inbox *owner, uint32_t tag) {
+struct slab *slab_new(unsigned class, unsigned units, bool fills, struct inbox *owner, uint32_t tag) {
     const struct sizeclass *geometry = &sizeclass_table[class];
     struct slab *slab = slab_take_record(class);
     if (!slab)
         return NULL;
     slab->class = (uint8_t) class;
-    struct superslab_run run = superslab_take_some(slab_units_least(class), units);
+    struct superslab_run run =
+        superslab_take_some(slab_units_least(class), units, fills && geometry->size <= SLAB_SURE_LARGEST);
     if (!run.start) {
         slab_give_record(slab);
         return NULL;

@@ -82,9 +82,9 @@ static unsigned superslab_longest(uint64_t bits) {
     return longest;
 }
 
-/* Brings the sets of fits up to date after a change of home->free. */
+/* Brings the sets of fits up to date after a change of home->free. The one for dense slabs is in none. */
 static void superslab_refile(struct superslab *home) {
-    unsigned longest = superslab_longest(home->free);
+    unsigned longest = home == superslabs.dense ? 0 : superslab_longest(home->free);
     for (unsigned units = home->longest + 1; units <= longest; units++)
         superslab_fit_put(units, home->number, true);
     for (unsigned units = longest + 1; units <= home->longest; units++)
@@ -142,10 +142,11 @@ static struct superslab *superslab_new_record(void) {
     return record;
 }
 
-static bool superslab_enter(unsigned char *start, unsigned units, bool huge) {
+/* NULL: no memory for what is to be known about it. */
+static struct superslab *superslab_enter(unsigned char *start, unsigned units, bool huge) {
     struct superslab *made = pagemap_reserve(start, units) ? superslab_new_record() : NULL;
     if (!made)
-        return false;
+        return NULL;
     made->start = start;
     made->units = units;
     made->huge = huge;
@@ -154,7 +155,7 @@ static bool superslab_enter(unsigned char *start, unsigned units, bool huge) {
     superslab_add(&superslabs.mapped_units, units);
     superslab_add(&superslabs.free_units, units);
     superslab_refile(made);
-    return true;
+    return made;
 }
 
 static size_t superslab_used(void) {
@@ -200,26 +201,28 @@ static void superslab_prepare(void) {
     pagemap_prepare();
 }
 
-static bool superslab_map(size_t count) {
+/* The first of up to `count` new superslabs; NULL: no memory. */
+static struct superslab *superslab_map(size_t count, bool huge) {
     if (superslabs.count == 0)
         superslab_prepare();
     size_t bytes = count * SUPERSLAB_SIZE;
     unsigned char *start =
         os_map_aligned(bytes, SUPERSLAB_SIZE, pagemap_hint_superslab(bytes, SUPERSLAB_SIZE));
     if (!start)
-        return false;
+        return NULL;
     os_name(start, bytes, OS_SLABS);
-    bool huge = superslab_grows_huge();
     if (huge)
         os_advise(start, bytes, OS_HUGE);
     else if (superslabs.keep_small)
         os_advise(start, bytes, OS_SMALL);
-    size_t entered = 0;
-    while (entered < count && superslab_enter(start + entered * SUPERSLAB_SIZE, SUPERSLAB_UNITS, huge))
+    struct superslab *first = superslab_enter(start, SUPERSLAB_UNITS, huge);
+    size_t entered = first != NULL;
+    while (first && entered < count &&
+           superslab_enter(start + entered * SUPERSLAB_SIZE, SUPERSLAB_UNITS, huge))
         entered++;
     if (entered < count)
         os_unmap(start + entered * SUPERSLAB_SIZE, bytes - entered * SUPERSLAB_SIZE);
-    return entered > 0;
+    return first;
 }
 
 /* Little address space is left: a superslab of only a few units. */
@@ -240,7 +243,7 @@ static bool superslab_grow(unsigned units) {
     size_t count = superslabs.mapped_units / 2 / SUPERSLAB_UNITS;
     count = count < 1 || superslab_wants_to_learn() ? 1 : count > GROW_LARGEST ? GROW_LARGEST : count;
     for (; count >= 1; count /= 2)
-        if (superslab_map(count))
+        if (superslab_map(count, superslab_grows_huge()))
             return true;
     for (unsigned piece = SUPERSLAB_UNITS / 4; piece > units; piece /= 2)
         if (superslab_map_piece(piece))
@@ -283,10 +286,19 @@ static unsigned superslab_place(const struct superslab *home, unsigned units, bo
     return bits_lowest(warm ? warm : places);
 }
 
+/* The superslab for dense slabs, if there is one, is one like the others. */
+static bool superslab_open_dense(void) {
+    struct superslab *home = superslabs.dense;
+    superslabs.dense = NULL;
+    if (home)
+        superslab_refile(home);
+    return home != NULL;
+}
+
 /* A superslab with a free run of `units`, of new address space if there is none. */
 static struct superslab *superslab_find_or_grow(unsigned units) {
     struct superslab *home = superslab_find(units);
-    return home || !superslab_grow(units) ? home : superslab_find(units);
+    return home || !(superslab_grow(units) || superslab_open_dense()) ? home : superslab_find(units);
 }
 
 /* One in which a run can grow, if it is there or address space is getting short anyway. */
@@ -346,11 +358,39 @@ static bool superslab_is_cold(unsigned units) {
     return superslabs.dirty_units >= WARM_LEAST && !(home && superslab_run_starts(home->dirty, units));
 }
 
-struct superslab_run superslab_take_some(unsigned least, unsigned most) {
+/* True where the next run of `units` would bring small pages into memory. */
+static bool superslab_adds_small_pages(unsigned units) {
+    const struct superslab *home = superslab_find(units);
+    return home ? !home->huge && !superslab_run_starts(home->dirty, units) : !superslab_grows_huge();
+}
+
+/* True when the heap holds enough of what is dense for huge pages, but more that is not. docs/experiments/huge-pages.md */
+static bool superslab_sorts(void) {
+    return dense_units(false) >= superslabs.huge_from / UNIT_SIZE && limit_may_split();
+}
+
+/* Units in huge pages for a slab of a heap that gets small ones otherwise, beside other such slabs. None: it does as well among all. */
+static struct superslab_run superslab_take_dense(unsigned units) {
+    if (!superslab_sorts() || !superslab_adds_small_pages(units))
+        return (struct superslab_run){0};
+    if (superslabs.dense && !superslab_run_starts(superslabs.dense->free, units))
+        superslab_open_dense();
+    if (!superslabs.dense) {
+        superslabs.dense = superslab_map(1, true);
+        if (!superslabs.dense)
+            return (struct superslab_run){0};
+        superslab_refile(superslabs.dense);
+    }
+    return superslab_hand_out_run(superslabs.dense, superslab_place(superslabs.dense, units, false), units);
+}
+
+struct superslab_run superslab_take_some(unsigned least, unsigned most, bool fills) {
     struct superslab_run run = {0};
     lock_take(&superslabs.lock);
     if (least < most && superslab_is_cold(most))
         run = superslab_take_warm(least, most);
+    if (!run.start && fills)
+        run = superslab_take_dense(most);
     if (!run.start)
         run = superslab_take_run(most, false);
     lock_release(&superslabs.lock);
@@ -358,7 +398,7 @@ struct superslab_run superslab_take_some(unsigned least, unsigned most) {
 }
 
 struct superslab_run superslab_take(unsigned units) {
-    return superslab_take_some(units, units);
+    return superslab_take_some(units, units, false);
 }
 
 struct superslab_run superslab_take_roomy(unsigned units) {

@@ -57,8 +57,9 @@ struct superslab_run {
 struct superslab_run superslab_take(unsigned units);
 
 /* Takes `most` units; or fewer, `least` of them or more, where those that are free and hold memory lie about in shorter runs.
- * docs/experiments/warm-pieces.md */
-struct superslab_run superslab_take_some(unsigned least, unsigned most);
+ * docs/experiments/warm-pieces.md. `fills`: all of its pages will be touched soon, so that huge ones pay whatever the rest of the heap
+ * is like; such runs lie side by side then. */
+struct superslab_run superslab_take_some(unsigned least, unsigned most, bool fills);
 
 /* Takes `units` for a run that will grow: where there is room for that, if such a place is to be had. */
 struct superslab_run superslab_take_roomy(unsigned units);

@@ -48,7 +48,9 @@ struct superslabs {
     uint32_t look;             /* how many have ended */
     struct superslab *packing; /* stays mapped meanwhile */
     size_t begun_for_room;     /* areas, where huge pages come from the first byte on */
-    uint32_t pack_from;        /* the superslab that the next look begins with */
+    /* In huge pages, for dense slabs of a heap that is not dense. In no set, so that nothing else is put where it holds no memory. */
+    struct superslab *dense;
+    uint32_t pack_from; /* the superslab that the next look begins with */
     struct superslab_group first;
 };
 

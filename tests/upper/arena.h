@@ -47,7 +47,8 @@ static void arena_mark(unsigned from, unsigned units, bool taken) {
     arena.in_use += taken ? units : -units;
 }
 
-struct superslab_run superslab_take_some(unsigned least, unsigned units) {
+struct superslab_run superslab_take_some(unsigned least, unsigned units, bool fills) {
+    (void)fills;
     if (arena.pieces)
         units = least;
     if (!arena.start)

@@ -29,7 +29,7 @@ static int setup(void **state) {
 /* A slab of the class, of which `count` blocks are in the program's hands. */
 static struct slab *slab_out(unsigned class, unsigned count) {
     static void *blocks[MOST];
-    struct slab *slab = slab_new(class, 1, (struct inbox *)&owner, TAG | class);
+    struct slab *slab = slab_new(class, 1, false, (struct inbox *)&owner, TAG | class);
     assert_non_null(slab);
     assert_int_equal(pop_ascending(slab, blocks, count, true), count);
     return slab;

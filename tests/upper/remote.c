@@ -47,7 +47,7 @@ static int setup_scattered(void **state) {
 
 /* A slab all of whose blocks are in the program's hands. */
 static struct slab *new_full_slab(unsigned class, void **blocks) {
-    struct slab *slab = slab_new(class, sizeclass_table[class].units, &inboxes[0], 0x100 | class);
+    struct slab *slab = slab_new(class, sizeclass_table[class].units, false, &inboxes[0], 0x100 | class);
     assert_non_null(slab);
     assert_int_equal(pop_ascending(slab, blocks, 4096, true), slab->blocks);
     return slab;
@@ -292,7 +292,7 @@ static void remote_slab_is_handed_over_again_to_its_new_owner(void **state) {
 static void remote_misuse_changes_nothing(void **state) {
     (void)state;
     void *blocks[512];
-    struct slab *slab = slab_new(7, sizeclass_table[7].units, &inboxes[0], 0x107);
+    struct slab *slab = slab_new(7, sizeclass_table[7].units, false, &inboxes[0], 0x107);
     assert_int_equal(pop_ascending(slab, blocks, 4, true), 4);
     assert_int_equal(remote_free(slab, (char *)blocks[0] + 8), SLAB_INSIDE);
     assert_int_equal(remote_free(slab, slab->start + UNIT_SIZE), SLAB_INSIDE);

@@ -14,7 +14,7 @@ static char owners[2];
 #define OTHER ((struct inbox *)&owners[1])
 
 static struct slab *new_slab(unsigned class) {
-    struct slab *slab = slab_new(class, sizeclass_table[class].units, OWNER, TAG | class);
+    struct slab *slab = slab_new(class, sizeclass_table[class].units, false, OWNER, TAG | class);
     assert_non_null(slab);
     return slab;
 }
@@ -317,7 +317,7 @@ static void slab_records_are_used_again(void **state) {
     for (int round = 0; round < 20; round++) {
         for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
             arena.refuse = 1;
-            assert_null(slab_new(class, sizeclass_table[class].units, OWNER, TAG | class));
+            assert_null(slab_new(class, sizeclass_table[class].units, false, OWNER, TAG | class));
             finish(new_slab(class));
         }
         if (round == 0)

@@ -59,7 +59,7 @@ static void check_room(void) {
         const struct superslab *home = *superslab_at(number);
         assert_int_equal(home->number, number);
         assert_int_equal((home->dirty | home->stale) & ~home->free, 0);
-        assert_int_equal(home->longest, superslab_longest(home->free));
+        assert_int_equal(home->longest, home == superslabs.dense ? 0 : superslab_longest(home->free));
         assert_true(home->dirty == 0 || number < superslabs.purge_from);
         for (unsigned units = 1; units <= LENGTHS; units++) {
             bool member = superslab_group(number / GROUP)->fit[units - 1] >> number % 64 & 1;
@@ -80,9 +80,16 @@ static void check_room(void) {
     assert_int_equal(mapped - available, used);
 }
 
+static bool run_fills, run_at_random; /* the next ones do, or one or the other */
+static unsigned run_sorted;
+
 static bool run_take_some(unsigned least, unsigned most) {
     assert_true(run_count < RUNS);
-    struct superslab_run run = superslab_take_some(least, most);
+    struct superslab_run run = superslab_take_some(least, most, run_fills);
+    if (run.start && run.home == superslabs.dense) {
+        assert_true(run.home->huge && (run_fills || !run.zeroed)); /* or a piece that is warm */
+        run_sorted++;
+    }
     if (!run.start)
         return false;
     assert_int_equal((uintptr_t)run.start % UNIT_SIZE, 0);
@@ -134,8 +141,15 @@ static int setup(void **state) {
     return 0;
 }
 
+static struct {
+    enum dense_known known;
+    size_t units;
+} dense_fake;
+
 static void random_step(uint64_t *seed) {
     unsigned what = random_below(seed, 100);
+    if (run_at_random)
+        run_fills = what % 2;
     unsigned units = 1 + random_below(seed, random_below(seed, 2) ? SUPERSLAB_RUN_LARGEST : 4);
     struct run *run = run_count ? &runs[random_below(seed, run_count)] : NULL;
     if (!run || (what < 45 && run_count < RUNS))
@@ -172,6 +186,21 @@ static void superslab_P2_P3_random_program_that_decommits_lazily(void **state) {
     (void)state;
     superslab_configure(12 * MIB, true, true);
     random_program(2);
+}
+
+/* Half of them fill their memory, in a heap that is half dense. */
+static void superslab_P1_P3_random_program_that_sorts(void **state) {
+    (void)state;
+    superslab_configure(2 * MIB, true, false);
+    dense_fake.known = DENSE_YES;
+    dense_fake.units = 2 * MIB / UNIT_SIZE;
+    run_at_random = true;
+    kernel.before_advise = NULL; /* for an area of which somebody has the rest */
+    random_program(5);
+    assert_true(run_sorted > 0);
+    run_at_random = run_fills = false;
+    dense_fake.known = DENSE_UNKNOWN;
+    dense_fake.units = 0;
 }
 
 static void superslab_P4_random_program_without_advice(void **state) {
@@ -306,11 +335,6 @@ static size_t grow_once(void) {
     return (superslabs.mapped_units - mapped) * UNIT_SIZE / MIB;
 }
 
-static struct {
-    enum dense_known known;
-    size_t units;
-} dense_fake;
-
 void dense_count(enum dense_kind kind, size_t units) {
     assert_int_equal(kind, DENSE_SHORT);
     dense_fake.units += units;
@@ -372,6 +396,104 @@ static void superslab_asks_for_huge_pages_as_told(void **state) {
     dense_fake.known = DENSE_UNKNOWN;
     dense_count(DENSE_SHORT, 16 * -(size_t)run_count);
     check_room();
+}
+
+/* A heap of 26 MiB, of which 12 are dense; what it takes next, dense or not, is of new memory. */
+static void grow_sparse(void) {
+    superslab_unmap_free();
+    superslab_configure(12 * MIB, true, false);
+    dense_fake.known = DENSE_NO;
+    while (superslabs.mapped_units * UNIT_SIZE < 26 * MIB)
+        grow_once();
+    while (superslabs.free_units >= 16)
+        assert_true(run_take(16));
+    dense_fake.known = DENSE_YES;
+    dense_fake.units = 12 * MIB / UNIT_SIZE;
+    run_fills = true;
+}
+
+static struct superslab *home_of_next(unsigned units) {
+    assert_true(run_take(units));
+    return runs[run_count - 1].home;
+}
+
+static void end_sparse(void) {
+    run_fills = false;
+    dense_fake.known = DENSE_UNKNOWN;
+    dense_fake.units = 0;
+    run_give_all();
+    superslab_unmap_free();
+    assert_null(superslabs.dense);
+    check_room();
+}
+
+/* In a heap that is not dense what is surely dense lies in huge pages, side by side, and nothing else beside it. */
+static void superslab_dense_runs_lie_among_themselves(void **state) {
+    (void)state;
+    grow_sparse();
+    struct superslab *dense = home_of_next(4);
+    assert_true(dense->huge);
+    run_fills = false;
+    struct superslab *other = home_of_next(4);
+    assert_false(other->huge);
+    run_fills = true;
+    for (int i = 0; i < 14; i++)
+        assert_ptr_equal(home_of_next(4), dense);
+    assert_ptr_equal(home_of_next(3), dense);
+    check_room();
+    struct superslab *next =
+        home_of_next(4); /* of which it has none any more; what it has is anybody's now */
+    assert_true(next->huge && next != dense);
+    assert_int_equal(dense->longest, 1);
+    run_give(run_count - 1);
+    assert_ptr_equal(home_of_next(4), next);
+    check_room();
+    end_sparse();
+}
+
+/* Nothing new is taken for what memory that was freed will do for, and nothing where most is dense, or little. */
+static void superslab_sorts_only_what_would_come_in_small_pages(void **state) {
+    (void)state;
+    grow_sparse();
+    struct superslab *warm = runs[0].home;
+    run_give(0);
+    assert_ptr_equal(home_of_next(16), warm);
+    assert_null(superslabs.dense);
+    dense_fake.units--;
+    assert_false(home_of_next(4)->huge);
+    dense_fake.units++;
+    struct superslab *dense = home_of_next(4);
+    assert_ptr_equal(dense, superslabs.dense);
+    dense_fake.units = superslabs.mapped_units; /* all of it: the heap grows in huge pages as a whole */
+    run_fills = false;
+    while (!home_of_next(16)->huge)
+        continue;
+    run_fills = true;
+    dense_fake.units = 12 * MIB / UNIT_SIZE;
+    assert_ptr_not_equal(home_of_next(4), dense);
+    assert_true(runs[run_count - 1].home->huge);
+    end_sparse();
+}
+
+/* Where no memory is to be had its units are anybody's. */
+static void superslab_dense_ones_serve_all_before_memory_is_refused(void **state) {
+    (void)state;
+    grow_sparse();
+    kernel.map.refuse = ALWAYS;
+    assert_true(run_take(16) || superslabs.free_units < 16); /* the others' last ones */
+    assert_false(run_take(16));
+    assert_null(superslabs.dense);
+    kernel_reset(state);
+    struct superslab *dense = home_of_next(4);
+    assert_ptr_equal(dense, superslabs.dense);
+    kernel.map.refuse = ALWAYS;
+    run_fills = false;
+    for (int i = 0; i < 3; i++)
+        assert_ptr_equal(home_of_next(16), dense);
+    check_room();
+    assert_false(run_take(16));
+    kernel_reset(state);
+    end_sparse();
 }
 
 static unsigned areas_in_use(void) {
@@ -1044,6 +1166,7 @@ int main(void) {
         cmocka_unit_test_setup(superslab_growth_is_geometric, setup),
         cmocka_unit_test_setup(superslab_P1_P3_random_program, setup),
         cmocka_unit_test_setup(superslab_P2_P3_random_program_that_decommits_lazily, setup),
+        cmocka_unit_test_setup(superslab_P1_P3_random_program_that_sorts, setup),
         cmocka_unit_test_setup(superslab_P4_random_program_without_advice, setup),
         cmocka_unit_test_setup(superslab_P4_random_program_without_unmapping, setup),
         cmocka_unit_test_setup(superslab_P4_what_is_not_unmapped_is_dirty, setup),
@@ -1060,6 +1183,9 @@ int main(void) {
         cmocka_unit_test_setup(superslab_stops_at_the_hard_limit, setup),
         cmocka_unit_test_setup(superslab_unmaps_nothing_when_mappings_are_few, setup),
         cmocka_unit_test_setup(superslab_purges_within_the_budget, setup),
+        cmocka_unit_test_setup(superslab_dense_runs_lie_among_themselves, setup),
+        cmocka_unit_test_setup(superslab_sorts_only_what_would_come_in_small_pages, setup),
+        cmocka_unit_test_setup(superslab_dense_ones_serve_all_before_memory_is_refused, setup),
         cmocka_unit_test_setup(superslab_in_a_child_of_fork_nothing_is_lost, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
