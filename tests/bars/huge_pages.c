@@ -5,6 +5,7 @@
  * of 11,500, of 30,000 and of 250,000 bytes that are all written. Resident memory over what was touched: as many blocks of 16 MiB of
  * which one byte in each 64 KiB is written; the same while blocks of 3 MiB that are all written come between, once
  * kept, once freed and taken in turn; 64 MiB of blocks of those sizes of which the ends and one byte in each 16 KiB are.
+ * Both: 33 MiB of blocks of 1,000 bytes, beside 64 of which the ends are written.
  * Each in a process of its own.
  *
  * SKIP where the kernel makes no huge pages on request, makes them unasked, or had none free when a bar was missed.
@@ -24,11 +25,13 @@ enum {
 enum {
     BAR_WHOLE = SMALL + SMALL / 4 + BLOCKS * BLOCK / (2 * MEBI),
     BAR_VECTOR = SMALL / 2,
-    BAR_MEDIUM = 32 * MEBI / PAGE /* half of them */
+    BAR_MEDIUM = 32 * MEBI / PAGE, /* half of them */
+    BAR_BESIDE = 16 * MEBI / PAGE  /* likewise, of 33 MiB */
 };
 /* Percent: resident of what was touched. */
 enum { BAR_SPARSE = 110 };
-enum { MEDIUMS = 64 * MEBI, APART = 16 << 10, TOUCHED_MOST = 3 * MEDIUMS / 11500 };
+enum { NAMED = 6, LONG = 11500, SHORT = 1000, SHORT_EACH = 6 };
+enum { MEDIUMS = 64 * MEBI, APART = 16 << 10, TOUCHED_MOST = 3 * MEDIUMS / LONG };
 
 static unsigned char *blocks[BLOCKS];
 static uintptr_t touched_pages[TOUCHED_MOST];
@@ -157,15 +160,47 @@ static void medium_whole(size_t size) {
     bar_at_most("medium blocks written whole", count, BAR_MEDIUM, BAR_MEDIUM);
 }
 
+/* Blocks of 11,500 bytes of which the ends are written, and small ones that are written whole, by turns: more of the former. */
+static void whole_beside_sparse(void) {
+    size_t blocks_count = MEDIUMS / LONG, ends = 0, small_pages = blocks_count * SHORT_EACH * SHORT / PAGE;
+    long rss = rss_kib(), before = page_faults(), touched = 0;
+
+    for (size_t i = 0; i < blocks_count; i++) {
+        unsigned char *block = malloc(LONG);
+        CHECK(block != NULL);
+        block[0] = block[LONG - 1] = 1;
+        touched_pages[ends++] = (uintptr_t)block / PAGE;
+        touched_pages[ends++] = (uintptr_t)(block + LONG - 1) / PAGE;
+        for (int k = 0; k < SHORT_EACH; k++) {
+            unsigned char *small = malloc(SHORT);
+            CHECK(small != NULL);
+            memset(small, 1, SHORT);
+        }
+    }
+    long faults = page_faults() - before, grown = rss_kib() - rss;
+    qsort(touched_pages, ends, sizeof touched_pages[0], compare_pages);
+    for (size_t i = 0; i < ends; i++)
+        touched += i == 0 || touched_pages[i] != touched_pages[i - 1];
+    long percent = grown * 100 / ((touched + (long)small_pages) * (PAGE / 1024));
+    printf("%zu blocks of %d bytes, beside %zu of %d of which the ends are written: %ld page faults for the "
+           "small "
+           "ones, in small pages %zu; %ld %% of the touched pages are resident\n",
+           blocks_count * SHORT_EACH, SHORT, blocks_count, LONG, faults - touched, small_pages, percent);
+    bar_at_most("small blocks beside others of which little is written", faults - touched, BAR_BESIDE,
+                BAR_BESIDE);
+    bar_at_most("blocks beside others that are written whole", percent, BAR_SPARSE, BAR_SPARSE);
+}
+
 static int measure(int which) {
-    static void (*const measures[])(void) = {whole, vector, sparse, kept_between_whole, taken_between_whole};
-    static const size_t sizes[] = {11500, 30000, 250000};
+    static void (*const measures[])(void) = {
+        whole, vector, sparse, kept_between_whole, taken_between_whole, whole_beside_sparse};
+    static const size_t sizes[] = {LONG, 30000, 250000};
 
     setvbuf(stdout, NULL, _IOLBF, 4096);
-    if (which < 5)
+    if (which < NAMED)
         measures[which]();
     else
-        (which % 2 ? here_and_there : medium_whole)(sizes[(which - 5) / 2]);
+        (which % 2 ? medium_whole : here_and_there)(sizes[(which - NAMED) / 2]);
     return bars_result();
 }
 
@@ -177,7 +212,7 @@ static void require_huge_pages(void) {
 int main(void) {
     require_huge_pages();
     long refusals = huge_refusals();
-    int result = bars_each_apart(measure, 11);
+    int result = bars_each_apart(measure, NAMED + 6);
     skip_if_refused(result == 1, refusals);
     return result;
 }
