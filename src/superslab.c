@@ -203,8 +203,6 @@ static void superslab_prepare(void) {
 
 /* The first of up to `count` new superslabs; NULL: no memory. */
 static struct superslab *superslab_map(size_t count, bool huge) {
-    if (superslabs.count == 0)
-        superslab_prepare();
     size_t bytes = count * SUPERSLAB_SIZE;
     unsigned char *start =
         os_map_aligned(bytes, SUPERSLAB_SIZE, pagemap_hint_superslab(bytes, SUPERSLAB_SIZE));
@@ -240,6 +238,8 @@ static bool superslab_map_piece(unsigned units) {
 
 /* Maps address space for a run of `units`: half as much again as there is, or what can still be had. */
 static bool superslab_grow(unsigned units) {
+    if (superslabs.count == 0)
+        superslab_prepare();
     size_t count = superslabs.mapped_units / 2 / SUPERSLAB_UNITS;
     count = count < 1 || superslab_wants_to_learn() ? 1 : count > GROW_LARGEST ? GROW_LARGEST : count;
     for (; count >= 1; count /= 2)

@@ -177,6 +177,25 @@ static void random_program(uint64_t seed) {
     check_room();
 }
 
+static enum os_huge kernel_makes_them = OS_HUGE_NEVER;
+
+enum os_huge fake_huge_pages(void) {
+    return kernel_makes_them;
+}
+
+/* Where the kernel makes none, none are counted on; where it makes them unasked, a small heap asks for small ones. */
+
+/* Before the first superslab it is known whether there are huge pages. The first test. */
+static void superslab_begins_by_asking_what_the_kernel_makes(void **state) {
+    (void)state;
+    superslab_configure(0, true, false);
+    assert_int_equal(superslabs.count, 0);
+    assert_true(run_take(4));
+    assert_false(runs[0].home->huge);
+    assert_int_equal(superslabs.huge_from, SIZE_MAX);
+    run_give(0);
+}
+
 static void superslab_P1_P3_random_program(void **state) {
     (void)state;
     random_program(1);
@@ -766,13 +785,6 @@ static void superslab_half_empty_grows_in_small_pages(void **state) {
     check_room();
 }
 
-static enum os_huge kernel_makes_them;
-
-enum os_huge fake_huge_pages(void) {
-    return kernel_makes_them;
-}
-
-/* Where the kernel makes none, none are counted on; where it makes them unasked, a small heap asks for small ones. */
 static void superslab_asks_when_the_kernel_makes_huge_pages(void **state) {
     (void)state;
     const bool kept_small = superslabs.keep_small;
@@ -1148,6 +1160,7 @@ static void superslab_in_a_child_of_fork_nothing_is_lost(void **state) {
 int main(void) {
     limit_configure(SIZE_MAX - 1, 0, 0); /* so that what is held is counted */
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(superslab_begins_by_asking_what_the_kernel_makes, setup),
         cmocka_unit_test_setup(superslab_knows_which_units_are_full, setup),
         cmocka_unit_test_setup(superslab_few_areas_are_begun_for_room, setup),
         cmocka_unit_test_setup(superslab_roomy_runs_are_apart, setup),
