@@ -8,11 +8,12 @@
 enum {
     TABLE_SIZE = 1 << 18, /* superslabs: 1 TiB */
     GROUPS = TABLE_SIZE / GROUP,
-    GROW_LARGEST = 64,   /* superslabs in one mapping */
-    ROOM_EACH = 128,     /* units in use for each area that is begun for a run that will grow */
-    WARM_LEAST = 16,     /* dirty units from which on they are looked for: a small heap has its few nearby */
-    WARM_LOOKS = 16,     /* superslabs in one search */
-    KEPT_SIXTEENTHS = 12 /* of what is dirty below the peak, if blocks are not written whole */
+    GROW_LARGEST = 64, /* superslabs in one mapping */
+    ROOM_EACH = 128,   /* units in use for each area that is begun for a run that will grow */
+    WARM_LEAST = 16,   /* dirty units from which on they are looked for: a small heap has its few nearby */
+    WARM_LOOKS = 16,   /* superslabs in one search */
+    KEPT_MIXED = 12,   /* sixteenths of what is dirty below the peak, if blocks are not written whole */
+    KEPT_SORTED = 14   /* ... and those that are lie apart */
 };
 
 _Static_assert(GROUPS / 64 <= 64, "one word sums up the middle");
@@ -27,9 +28,9 @@ struct superslabs superslabs = {.lock = LOCK_INITIAL(5), .decommit = true, .huge
 SPARSE static struct superslab_group superslab_groups[GROUPS];
 
 /* Two levels of sums above the sets: of a group's, a bit; of sixty-four groups', a bit. */
-SPARSE static uint64_t superslab_fit_middle[GROUPS / 64][LENGTHS];
-static uint64_t superslab_fit_low[LENGTHS]; /* the first row of those */
-static uint64_t superslab_fit_top[LENGTHS];
+SPARSE static uint64_t superslab_fit_middle[GROUPS / 64][FITS];
+static uint64_t superslab_fit_low[FITS]; /* the first row of those */
+static uint64_t superslab_fit_top[FITS];
 
 static struct superslab_group *superslab_group(uint32_t group) {
     return group == 0 ? &superslabs.first : &superslab_groups[group];
@@ -43,10 +44,14 @@ struct superslab **superslab_at(uint32_t number) {
     return &superslab_group(number / GROUP)->member[number % GROUP];
 }
 
-static void superslab_fit_put(unsigned units, uint32_t number, bool member) {
-    unsigned length = units - 1;
-    uint64_t *bits = &superslab_group(number / GROUP)->fit[length];
-    uint64_t *middle = &superslab_middle(number / GROUP / 64)[length], *top = &superslab_fit_top[length];
+/* The set of superslabs in small or in huge pages that have a free run of `units`. */
+static unsigned superslab_fit(unsigned units, bool huge) {
+    return units - 1 + (huge ? LENGTHS : 0);
+}
+
+static void superslab_fit_put(unsigned fit, uint32_t number, bool member) {
+    uint64_t *bits = &superslab_group(number / GROUP)->fit[fit];
+    uint64_t *middle = &superslab_middle(number / GROUP / 64)[fit], *top = &superslab_fit_top[fit];
     uint64_t bit = 1ULL << number % 64, middle_bit = 1ULL << number / 64 % 64,
              top_bit = 1ULL << number / 64 / 64;
     *bits = member ? *bits | bit : *bits & ~bit;
@@ -54,15 +59,20 @@ static void superslab_fit_put(unsigned units, uint32_t number, bool member) {
     *top = *middle ? *top | top_bit : *top & ~top_bit;
 }
 
-/* The lowest superslab with a free run of `units`, NULL if there is none. */
-static struct superslab *superslab_find(unsigned units) {
-    unsigned length = units - 1;
-    if (superslab_fit_top[length] == 0)
+/* The lowest superslab of one kind with a free run of `units`, NULL if there is none. */
+static struct superslab *superslab_find_kind(unsigned units, bool huge) {
+    unsigned fit = superslab_fit(units, huge);
+    if (superslab_fit_top[fit] == 0)
         return NULL;
-    unsigned high = bits_lowest(superslab_fit_top[length]);
-    unsigned middle = high * 64 + bits_lowest(superslab_middle(high)[length]);
+    unsigned high = bits_lowest(superslab_fit_top[fit]);
+    unsigned middle = high * 64 + bits_lowest(superslab_middle(high)[fit]);
     const struct superslab_group *group = superslab_group(middle);
-    return group->member[bits_lowest(group->fit[length])];
+    return group->member[bits_lowest(group->fit[fit])];
+}
+
+static struct superslab *superslab_find(unsigned units) {
+    struct superslab *small = superslab_find_kind(units, false), *huge = superslab_find_kind(units, true);
+    return small && (!huge || small->number < huge->number) ? small : huge;
 }
 
 /* Bits at which a run of `units` set bits begins. */
@@ -82,13 +92,13 @@ static unsigned superslab_longest(uint64_t bits) {
     return longest;
 }
 
-/* Brings the sets of fits up to date after a change of home->free. The one for dense slabs is in none. */
+/* Brings the sets of fits up to date after a change of home->free. */
 static void superslab_refile(struct superslab *home) {
-    unsigned longest = home == superslabs.dense ? 0 : superslab_longest(home->free);
+    unsigned longest = superslab_longest(home->free);
     for (unsigned units = home->longest + 1; units <= longest; units++)
-        superslab_fit_put(units, home->number, true);
+        superslab_fit_put(superslab_fit(units, home->huge), home->number, true);
     for (unsigned units = longest + 1; units <= home->longest; units++)
-        superslab_fit_put(units, home->number, false);
+        superslab_fit_put(superslab_fit(units, home->huge), home->number, false);
     home->longest = longest;
 }
 
@@ -142,11 +152,10 @@ static struct superslab *superslab_new_record(void) {
     return record;
 }
 
-/* NULL: no memory for what is to be known about it. */
-static struct superslab *superslab_enter(unsigned char *start, unsigned units, bool huge) {
+static bool superslab_enter(unsigned char *start, unsigned units, bool huge) {
     struct superslab *made = pagemap_reserve(start, units) ? superslab_new_record() : NULL;
     if (!made)
-        return NULL;
+        return false;
     made->start = start;
     made->units = units;
     made->huge = huge;
@@ -155,7 +164,7 @@ static struct superslab *superslab_enter(unsigned char *start, unsigned units, b
     superslab_add(&superslabs.mapped_units, units);
     superslab_add(&superslabs.free_units, units);
     superslab_refile(made);
-    return made;
+    return true;
 }
 
 static size_t superslab_used(void) {
@@ -201,26 +210,23 @@ static void superslab_prepare(void) {
     pagemap_prepare();
 }
 
-/* The first of up to `count` new superslabs; NULL: no memory. */
-static struct superslab *superslab_map(size_t count, bool huge) {
+static bool superslab_map(size_t count, bool huge) {
     size_t bytes = count * SUPERSLAB_SIZE;
     unsigned char *start =
         os_map_aligned(bytes, SUPERSLAB_SIZE, pagemap_hint_superslab(bytes, SUPERSLAB_SIZE));
     if (!start)
-        return NULL;
+        return false;
     os_name(start, bytes, OS_SLABS);
     if (huge)
         os_advise(start, bytes, OS_HUGE);
     else if (superslabs.keep_small)
         os_advise(start, bytes, OS_SMALL);
-    struct superslab *first = superslab_enter(start, SUPERSLAB_UNITS, huge);
-    size_t entered = first != NULL;
-    while (first && entered < count &&
-           superslab_enter(start + entered * SUPERSLAB_SIZE, SUPERSLAB_UNITS, huge))
+    size_t entered = 0;
+    while (entered < count && superslab_enter(start + entered * SUPERSLAB_SIZE, SUPERSLAB_UNITS, huge))
         entered++;
     if (entered < count)
         os_unmap(start + entered * SUPERSLAB_SIZE, bytes - entered * SUPERSLAB_SIZE);
-    return first;
+    return entered > 0;
 }
 
 /* Little address space is left: a superslab of only a few units. */
@@ -236,14 +242,22 @@ static bool superslab_map_piece(unsigned units) {
     return false;
 }
 
+/* True when the heap holds enough of what is dense for huge pages; of what is not, perhaps more. */
+static bool superslab_may_sort(void) {
+    return dense_units(false) >= superslabs.huge_from / UNIT_SIZE && limit_may_split();
+}
+
 /* Maps address space for a run of `units`: half as much again as there is, or what can still be had. */
-static bool superslab_grow(unsigned units) {
+static bool superslab_grow(unsigned units, bool fills) {
     if (superslabs.count == 0)
         superslab_prepare();
+    bool huge = superslab_grows_huge(), apart = !huge && fills && superslabs.sorts && superslab_may_sort();
     size_t count = superslabs.mapped_units / 2 / SUPERSLAB_UNITS;
-    count = count < 1 || superslab_wants_to_learn() ? 1 : count > GROW_LARGEST ? GROW_LARGEST : count;
+    count = count < 1 || apart || superslab_wants_to_learn() ? 1
+            : count > GROW_LARGEST                           ? GROW_LARGEST
+                                                             : count;
     for (; count >= 1; count /= 2)
-        if (superslab_map(count, superslab_grows_huge()))
+        if (superslab_map(count, huge || apart))
             return true;
     for (unsigned piece = SUPERSLAB_UNITS / 4; piece > units; piece /= 2)
         if (superslab_map_piece(piece))
@@ -286,26 +300,51 @@ static unsigned superslab_place(const struct superslab *home, unsigned units, bo
     return bits_lowest(warm ? warm : places);
 }
 
-/* The superslab for dense slabs, if there is one, is one like the others. */
-static bool superslab_open_dense(void) {
-    struct superslab *home = superslabs.dense;
-    superslabs.dense = NULL;
-    if (home)
-        superslab_refile(home);
-    return home != NULL;
+/* True where a run of `units` in it would be in memory already. */
+static bool superslab_is_warm(const struct superslab *home, unsigned units) {
+    return home && superslab_run_starts(home->dirty, units);
 }
 
-/* A superslab with a free run of `units`, of new address space if there is none. */
-static struct superslab *superslab_find_or_grow(unsigned units) {
-    struct superslab *home = superslab_find(units);
-    return home || !(superslab_grow(units) || superslab_open_dense()) ? home : superslab_find(units);
+/* From now on what fills its pages and what does not lie apart, where the first would come in small pages for the second's sake. */
+static bool superslab_sorts(unsigned units, bool fills) {
+    if (superslabs.sorts || !fills)
+        return superslabs.sorts;
+    const struct superslab *home = superslab_find(units);
+    bool comes_small = home ? !home->huge && !superslab_is_warm(home, units) : !superslab_grows_huge();
+    if (comes_small && superslab_may_sort())
+        __atomic_store_n(&superslabs.sorts, true, __ATOMIC_RELAXED);
+    return superslabs.sorts;
+}
+
+/* Each among its own, the one in huge pages, the other in small ones; but first what is in memory. NULL: new address space is better
+ * than what there is. docs/experiments/huge-pages.md */
+static struct superslab *superslab_find_sorted(unsigned units, bool fills) {
+    struct superslab *own = superslab_find_kind(units, fills), *other = superslab_find_kind(units, !fills);
+    if (!superslab_is_warm(own, units) && superslab_is_warm(other, units))
+        return other;
+    bool may_mix = fills ? !superslab_may_sort() : superslab_grows_huge();
+    return own || !may_mix ? own : other;
+}
+
+/* A superslab with a free run of `units`, if one suits. */
+static struct superslab *superslab_find_for(unsigned units, bool fills) {
+    return superslab_sorts(units, fills) ? superslab_find_sorted(units, fills) : superslab_find(units);
+}
+
+/* ... of new address space if there is none, and any if there is no more. */
+static struct superslab *superslab_find_or_grow(unsigned units, bool fills) {
+    struct superslab *home = superslab_find_for(units, fills);
+    if (home)
+        return home;
+    home = superslab_grow(units, fills) ? superslab_find_kind(units, fills) : NULL;
+    return home ? home : superslab_find(units);
 }
 
 /* One in which a run can grow, if it is there or address space is getting short anyway. */
 static struct superslab *superslab_find_roomy(void) {
     bool few = superslabs.free_units < superslabs.mapped_units / 2 && superslab_may_begin();
-    struct superslab *home =
-        few ? superslab_find_or_grow(SUPERSLAB_RUN_LARGEST) : superslab_find(SUPERSLAB_RUN_LARGEST);
+    struct superslab *home = few ? superslab_find_or_grow(SUPERSLAB_RUN_LARGEST, false)
+                                 : superslab_find_for(SUPERSLAB_RUN_LARGEST, false);
     return home && superslab_roomy(home) ? home : NULL;
 }
 
@@ -323,11 +362,11 @@ static struct superslab_run superslab_hand_out_run(struct superslab *home, unsig
     return run;
 }
 
-static struct superslab_run superslab_take_run(unsigned units, bool grows) {
+static struct superslab_run superslab_take_run(unsigned units, bool fills, bool grows) {
     struct superslab_run run = {0};
     struct superslab *home = grows ? superslab_find_roomy() : NULL;
     if (!home)
-        home = superslab_find_or_grow(units);
+        home = superslab_find_or_grow(units, fills);
     if (home) {
         unsigned from = superslab_place(home, units, grows);
         bool begins = grows && superslabs.huge_from == 0 && !(superslab_begun(home) >> from & 1);
@@ -353,46 +392,18 @@ static struct superslab_run superslab_take_warm(unsigned least, unsigned most) {
 }
 
 /* True when a run of `units` would be of memory that nobody has touched, or not much, while dirty ones lie elsewhere. */
-static bool superslab_is_cold(unsigned units) {
-    const struct superslab *home = superslab_find(units);
-    return superslabs.dirty_units >= WARM_LEAST && !(home && superslab_run_starts(home->dirty, units));
-}
-
-/* True where the next run of `units` would bring small pages into memory. */
-static bool superslab_adds_small_pages(unsigned units) {
-    const struct superslab *home = superslab_find(units);
-    return home ? !home->huge && !superslab_run_starts(home->dirty, units) : !superslab_grows_huge();
-}
-
-/* True when the heap holds enough of what is dense for huge pages, but more that is not. docs/experiments/huge-pages.md */
-static bool superslab_sorts(void) {
-    return dense_units(false) >= superslabs.huge_from / UNIT_SIZE && limit_may_split();
-}
-
-/* Units in huge pages for a slab of a heap that gets small ones otherwise, beside other such slabs. None: it does as well among all. */
-static struct superslab_run superslab_take_dense(unsigned units) {
-    if (!superslab_sorts() || !superslab_adds_small_pages(units))
-        return (struct superslab_run){0};
-    if (superslabs.dense && !superslab_run_starts(superslabs.dense->free, units))
-        superslab_open_dense();
-    if (!superslabs.dense) {
-        superslabs.dense = superslab_map(1, true);
-        if (!superslabs.dense)
-            return (struct superslab_run){0};
-        superslab_refile(superslabs.dense);
-    }
-    return superslab_hand_out_run(superslabs.dense, superslab_place(superslabs.dense, units, false), units);
+static bool superslab_is_cold(unsigned units, bool fills) {
+    return superslabs.dirty_units >= WARM_LEAST &&
+           !superslab_is_warm(superslab_find_for(units, fills), units);
 }
 
 struct superslab_run superslab_take_some(unsigned least, unsigned most, bool fills) {
     struct superslab_run run = {0};
     lock_take(&superslabs.lock);
-    if (least < most && superslab_is_cold(most))
+    if (least < most && superslab_is_cold(most, fills))
         run = superslab_take_warm(least, most);
-    if (!run.start && fills)
-        run = superslab_take_dense(most);
     if (!run.start)
-        run = superslab_take_run(most, false);
+        run = superslab_take_run(most, fills, false);
     lock_release(&superslabs.lock);
     return run;
 }
@@ -403,7 +414,7 @@ struct superslab_run superslab_take(unsigned units) {
 
 struct superslab_run superslab_take_roomy(unsigned units) {
     lock_take(&superslabs.lock);
-    struct superslab_run run = superslab_take_run(units, true);
+    struct superslab_run run = superslab_take_run(units, false, true);
     lock_release(&superslabs.lock);
     return run;
 }
@@ -486,7 +497,10 @@ size_t superslab_below_peak_bytes(void) {
     size_t peak = __atomic_load_n(&superslabs.used_peak, __ATOMIC_RELAXED);
     peak += peak / 16;
     size_t below = peak > used ? (peak - used) * UNIT_SIZE : 0; /* a guess is enough */
-    return dense_known(DENSE_SHORT) == DENSE_NO ? below / 16 * KEPT_SIXTEENTHS : below;
+    if (dense_known(DENSE_SHORT) != DENSE_NO)
+        return below;
+    bool sorts = __atomic_load_n(&superslabs.sorts, __ATOMIC_RELAXED); /* likewise */
+    return below / 16 * (sorts ? KEPT_SORTED : KEPT_MIXED);
 }
 
 size_t superslab_dirty_bytes(void) {

@@ -124,8 +124,6 @@ static struct superslab *superslab_claim_whole(uint32_t *number) {
 }
 
 static void superslab_vacate(struct superslab *home) {
-    if (home == superslabs.dense)
-        superslabs.dense = NULL;
     limit_give((size_t)home->units * UNIT_SIZE);
     home->start = NULL;
     home->next_vacant = superslabs.vacant;

@@ -19,15 +19,17 @@
 enum {
     GROUP = 64, /* superslabs that one word tells of */
     LENGTHS = SUPERSLAB_RUN_LARGEST,
+    FITS = 2 * LENGTHS,
     AREA_UNITS = 32 /* of a huge page of 2 MiB */
 };
 
 #define AREA_SIZE ((size_t)AREA_UNITS * UNIT_SIZE)
 
-/* Sixty-four superslabs, and for each length of a run, [length - 1], the set of those that have one free: a bit each. Side by
+/* Sixty-four superslabs, and for each length of a run, [length - 1], the set of those in small pages that have one free, and behind all
+ * these the sets of those in huge ones: a bit each. Side by
  * side, so that a small heap touches a few lines for all of them. */
 struct superslab_group {
-    uint64_t fit[LENGTHS];
+    uint64_t fit[FITS];
     struct superslab *member[GROUP];
 };
 
@@ -48,9 +50,8 @@ struct superslabs {
     uint32_t look;             /* how many have ended */
     struct superslab *packing; /* stays mapped meanwhile */
     size_t begun_for_room;     /* areas, where huge pages come from the first byte on */
-    /* In huge pages, for dense slabs of a heap that is not dense. In no set, so that nothing else is put where it holds no memory. */
-    struct superslab *dense;
-    uint32_t pack_from; /* the superslab that the next look begins with */
+    bool sorts;                /* what fills its pages and what does not lie apart */
+    uint32_t pack_from;        /* the superslab that the next look begins with */
     struct superslab_group first;
 };
 

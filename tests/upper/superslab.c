@@ -59,11 +59,13 @@ static void check_room(void) {
         const struct superslab *home = *superslab_at(number);
         assert_int_equal(home->number, number);
         assert_int_equal((home->dirty | home->stale) & ~home->free, 0);
-        assert_int_equal(home->longest, home == superslabs.dense ? 0 : superslab_longest(home->free));
+        assert_int_equal(home->longest, superslab_longest(home->free));
         assert_true(home->dirty == 0 || number < superslabs.purge_from);
         for (unsigned units = 1; units <= LENGTHS; units++) {
-            bool member = superslab_group(number / GROUP)->fit[units - 1] >> number % 64 & 1;
-            assert_int_equal(member, home->longest >= units);
+            const uint64_t *fits = superslab_group(number / GROUP)->fit;
+            assert_int_equal(fits[superslab_fit(units, home->huge)] >> number % 64 & 1,
+                             home->longest >= units);
+            assert_int_equal(fits[superslab_fit(units, !home->huge)] >> number % 64 & 1, 0);
         }
         dirty += bits_count(home->dirty);
         available += bits_count(home->free);
@@ -86,10 +88,7 @@ static unsigned run_sorted;
 static bool run_take_some(unsigned least, unsigned most) {
     assert_true(run_count < RUNS);
     struct superslab_run run = superslab_take_some(least, most, run_fills);
-    if (run.start && run.home == superslabs.dense) {
-        assert_true(run.home->huge && (run_fills || !run.zeroed)); /* or a piece that is warm */
-        run_sorted++;
-    }
+    run_sorted += run.start && superslabs.sorts && run.home->huge == run_fills;
     if (!run.start)
         return false;
     assert_int_equal((uintptr_t)run.start % UNIT_SIZE, 0);
@@ -216,8 +215,8 @@ static void superslab_P1_P3_random_program_that_sorts(void **state) {
     run_at_random = true;
     kernel.before_advise = NULL; /* for an area of which somebody has the rest */
     random_program(5);
-    assert_true(run_sorted > 0);
-    run_at_random = run_fills = false;
+    assert_true(superslabs.sorts && run_sorted > 0);
+    run_at_random = run_fills = superslabs.sorts = false;
     dense_fake.known = DENSE_UNKNOWN;
     dense_fake.units = 0;
 }
@@ -391,6 +390,11 @@ static void superslab_learns_whether_units_are_dense(void **state) {
     assert_in_range(superslab_below_peak_bytes(), below / 16 * 12, below / 16 * 12 + 12);
     dense_fake.known = DENSE_UNKNOWN;
     assert_int_equal(superslab_below_peak_bytes(), below);
+    dense_fake.known = DENSE_NO;
+    superslabs.sorts = true; /* less so where those that do lie apart */
+    assert_in_range(superslab_below_peak_bytes(), below / 16 * 14, below / 16 * 14 + 14);
+    superslabs.sorts = false;
+    dense_fake.known = DENSE_UNKNOWN;
     superslab_configure(SIZE_MAX, true, false);
     check_room();
 }
@@ -418,101 +422,119 @@ static void superslab_asks_for_huge_pages_as_told(void **state) {
 }
 
 /* A heap of 26 MiB, of which 12 are dense; what it takes next, dense or not, is of new memory. */
-static void grow_sparse(void) {
+static void grow_mixed(void) {
     superslab_unmap_free();
+    superslabs.sorts = false;
     superslab_configure(12 * MIB, true, false);
     dense_fake.known = DENSE_NO;
     while (superslabs.mapped_units * UNIT_SIZE < 26 * MIB)
         grow_once();
-    while (superslabs.free_units >= 16)
+    while (superslab_find(16))
         assert_true(run_take(16));
     dense_fake.known = DENSE_YES;
     dense_fake.units = 12 * MIB / UNIT_SIZE;
-    run_fills = true;
 }
 
-static struct superslab *home_of_next(unsigned units) {
+static struct superslab *home_of_next(unsigned units, bool fills) {
+    run_fills = fills;
     assert_true(run_take(units));
     return runs[run_count - 1].home;
 }
 
-static void end_sparse(void) {
-    run_fills = false;
+static void end_mixed(void) {
+    run_fills = superslabs.sorts = false;
     dense_fake.known = DENSE_UNKNOWN;
     dense_fake.units = 0;
     run_give_all();
     superslab_unmap_free();
-    assert_null(superslabs.dense);
+    superslab_configure(SIZE_MAX, true, false);
     check_room();
 }
 
-/* In a heap that is not dense what is surely dense lies in huge pages, side by side, and nothing else beside it. */
-static void superslab_dense_runs_lie_among_themselves(void **state) {
+/* In a heap that is not dense what fills its pages lies in huge ones, side by side, and what does not in small ones. */
+static void superslab_sorts_what_fills_its_pages(void **state) {
     (void)state;
-    grow_sparse();
-    struct superslab *dense = home_of_next(4);
-    assert_true(dense->huge);
-    run_fills = false;
-    struct superslab *other = home_of_next(4);
-    assert_false(other->huge);
-    run_fills = true;
+    grow_mixed();
+    struct superslab *dense = home_of_next(4, true);
+    assert_true(superslabs.sorts && dense->huge);
+    assert_int_equal(dense->free, ~superslab_mask(0, 4)); /* one superslab, and it is new */
+    assert_false(home_of_next(4, false)->huge);
     for (int i = 0; i < 14; i++)
-        assert_ptr_equal(home_of_next(4), dense);
-    assert_ptr_equal(home_of_next(3), dense);
-    check_room();
-    struct superslab *next =
-        home_of_next(4); /* of which it has none any more; what it has is anybody's now */
+        assert_ptr_equal(home_of_next(4, true), dense);
+    assert_ptr_equal(home_of_next(3, true), dense);
+    struct superslab *next = home_of_next(4, true);
     assert_true(next->huge && next != dense);
-    assert_int_equal(dense->longest, 1);
-    run_give(run_count - 1);
-    assert_ptr_equal(home_of_next(4), next);
+    for (int i = 0; i < 70; i++) /* whatever is free in huge pages */
+        assert_false(home_of_next(1, false)->huge);
+    assert_int_equal(bits_count(dense->free) + bits_count(next->free), 1 + SUPERSLAB_UNITS - 4);
+    assert_true(home_of_next(1, true)->huge);
     check_room();
-    end_sparse();
+    end_mixed();
 }
 
-/* Nothing new is taken for what memory that was freed will do for, and nothing where most is dense, or little. */
-static void superslab_sorts_only_what_would_come_in_small_pages(void **state) {
+/* What is in memory serves first, where it is of the same kind before others. */
+static void superslab_takes_what_is_warm_before_what_is_sorted(void **state) {
     (void)state;
-    grow_sparse();
-    struct superslab *warm = runs[0].home;
+    grow_mixed();
+    struct superslab *small = runs[0].home;
     run_give(0);
-    assert_ptr_equal(home_of_next(16), warm);
-    assert_null(superslabs.dense);
+    assert_ptr_equal(home_of_next(16, true), small);
+    assert_false(superslabs.sorts);
+    struct superslab *huge = home_of_next(16, true);
+    assert_true(huge->huge);
+    run_give(run_count - 1);
+    assert_ptr_equal(home_of_next(16, false), huge);
+    run_give(run_count - 1);
+    small = runs[0].home;
+    run_give(0);
+    assert_ptr_equal(home_of_next(16, true), huge);
+    assert_ptr_equal(home_of_next(16, false), small);
+    end_mixed();
+}
+
+/* Nothing is sorted where little is dense, or nearly all; nor at once because a heap was mixed before. */
+static void superslab_sorts_only_where_it_pays(void **state) {
+    (void)state;
+    grow_mixed();
     dense_fake.units--;
-    assert_false(home_of_next(4)->huge);
+    assert_false(home_of_next(4, true)->huge);
+    assert_false(superslabs.sorts);
     dense_fake.units++;
-    struct superslab *dense = home_of_next(4);
-    assert_ptr_equal(dense, superslabs.dense);
-    dense_fake.units = superslabs.mapped_units; /* all of it: the heap grows in huge pages as a whole */
+    assert_false(home_of_next(4, false)->huge);
+    assert_false(superslabs.sorts);
+    struct superslab *dense = home_of_next(4, true);
+    assert_true(dense->huge);
+    dense_fake.units--; /* too few for more of it */
+    while (superslab_find_kind(16, true))
+        home_of_next(16, true);
+    assert_false(home_of_next(16, true)->huge);
+    dense_fake.units = superslabs.mapped_units; /* all: what is new is in huge pages, and for anybody */
+    while (superslab_find_kind(16, false))
+        assert_false(home_of_next(16, false)->huge);
+    assert_true(home_of_next(16, false)->huge);
+    end_mixed();
+}
+
+/* Where no memory is to be had each takes what the other has left. */
+static void superslab_mixes_before_memory_is_refused(void **state) {
+    (void)state;
+    grow_mixed();
+    assert_true(home_of_next(16, true)->huge);
+    assert_false(home_of_next(16, false)->huge);
+    kernel.map.refuse = ALWAYS;
     run_fills = false;
-    while (!home_of_next(16)->huge)
+    while (run_take(16))
+        continue;
+    assert_null(superslab_find(16));
+    run_give_all();
+    while (superslab_purge(0, ALWAYS) > 0)
         continue;
     run_fills = true;
-    dense_fake.units = 12 * MIB / UNIT_SIZE;
-    assert_ptr_not_equal(home_of_next(4), dense);
-    assert_true(runs[run_count - 1].home->huge);
-    end_sparse();
-}
-
-/* Where no memory is to be had its units are anybody's. */
-static void superslab_dense_ones_serve_all_before_memory_is_refused(void **state) {
-    (void)state;
-    grow_sparse();
-    kernel.map.refuse = ALWAYS;
-    assert_true(run_take(16) || superslabs.free_units < 16); /* the others' last ones */
-    assert_false(run_take(16));
-    assert_null(superslabs.dense);
+    while (run_count < RUNS && run_take(16))
+        continue;
+    assert_null(superslab_find(16));
     kernel_reset(state);
-    struct superslab *dense = home_of_next(4);
-    assert_ptr_equal(dense, superslabs.dense);
-    kernel.map.refuse = ALWAYS;
-    run_fills = false;
-    for (int i = 0; i < 3; i++)
-        assert_ptr_equal(home_of_next(16), dense);
-    check_room();
-    assert_false(run_take(16));
-    kernel_reset(state);
-    end_sparse();
+    end_mixed();
 }
 
 static unsigned areas_in_use(void) {
@@ -1196,9 +1218,10 @@ int main(void) {
         cmocka_unit_test_setup(superslab_stops_at_the_hard_limit, setup),
         cmocka_unit_test_setup(superslab_unmaps_nothing_when_mappings_are_few, setup),
         cmocka_unit_test_setup(superslab_purges_within_the_budget, setup),
-        cmocka_unit_test_setup(superslab_dense_runs_lie_among_themselves, setup),
-        cmocka_unit_test_setup(superslab_sorts_only_what_would_come_in_small_pages, setup),
-        cmocka_unit_test_setup(superslab_dense_ones_serve_all_before_memory_is_refused, setup),
+        cmocka_unit_test_setup(superslab_sorts_what_fills_its_pages, setup),
+        cmocka_unit_test_setup(superslab_takes_what_is_warm_before_what_is_sorted, setup),
+        cmocka_unit_test_setup(superslab_sorts_only_where_it_pays, setup),
+        cmocka_unit_test_setup(superslab_mixes_before_memory_is_refused, setup),
         cmocka_unit_test_setup(superslab_in_a_child_of_fork_nothing_is_lost, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
