@@ -28,30 +28,41 @@ struct superslabs superslabs = {.lock = LOCK_INITIAL(5), .decommit = true, .huge
 SPARSE static struct superslab_group superslab_groups[GROUPS];
 
 /* Two levels of sums above the sets: of a group's, a bit; of sixty-four groups', a bit. */
-SPARSE static uint64_t superslab_fit_middle[GROUPS / 64][FITS];
-static uint64_t superslab_fit_low[FITS]; /* the first row of those */
-static uint64_t superslab_fit_top[FITS];
+SPARSE static uint64_t superslab_fit_middle[GROUPS / 64][LENGTHS];
+static uint64_t superslab_fit_low[LENGTHS]; /* the first row of those */
+static uint64_t superslab_fit_top[LENGTHS];
+
+/* The same sets and sums of the superslabs in huge pages, which a small heap has none of. */
+SPARSE static struct {
+    uint64_t top[LENGTHS], middle[GROUPS / 64][LENGTHS], fit[GROUPS][LENGTHS];
+} superslab_huge;
 
 static struct superslab_group *superslab_group(uint32_t group) {
     return group == 0 ? &superslabs.first : &superslab_groups[group];
-}
-
-static uint64_t *superslab_middle(uint32_t row) {
-    return row == 0 ? superslab_fit_low : superslab_fit_middle[row];
 }
 
 struct superslab **superslab_at(uint32_t number) {
     return &superslab_group(number / GROUP)->member[number % GROUP];
 }
 
-/* The set of superslabs in small or in huge pages that have a free run of `units`. */
-static unsigned superslab_fit(unsigned units, bool huge) {
-    return units - 1 + (huge ? LENGTHS : 0);
+static uint64_t *superslab_fit(uint32_t group, bool huge) {
+    return huge ? superslab_huge.fit[group] : superslab_group(group)->fit;
 }
 
-static void superslab_fit_put(unsigned fit, uint32_t number, bool member) {
-    uint64_t *bits = &superslab_group(number / GROUP)->fit[fit];
-    uint64_t *middle = &superslab_middle(number / GROUP / 64)[fit], *top = &superslab_fit_top[fit];
+static uint64_t *superslab_middle(uint32_t row, bool huge) {
+    return huge ? superslab_huge.middle[row] : row == 0 ? superslab_fit_low : superslab_fit_middle[row];
+}
+
+static uint64_t *superslab_top(bool huge) {
+    return huge ? superslab_huge.top : superslab_fit_top;
+}
+
+static void superslab_fit_put(const struct superslab *home, unsigned units, bool member) {
+    unsigned length = units - 1;
+    uint32_t number = home->number;
+    uint64_t *bits = &superslab_fit(number / GROUP, home->huge)[length],
+             *middle = &superslab_middle(number / GROUP / 64, home->huge)[length],
+             *top = &superslab_top(home->huge)[length];
     uint64_t bit = 1ULL << number % 64, middle_bit = 1ULL << number / 64 % 64,
              top_bit = 1ULL << number / 64 / 64;
     *bits = member ? *bits | bit : *bits & ~bit;
@@ -61,13 +72,12 @@ static void superslab_fit_put(unsigned fit, uint32_t number, bool member) {
 
 /* The lowest superslab of one kind with a free run of `units`, NULL if there is none. */
 static struct superslab *superslab_find_kind(unsigned units, bool huge) {
-    unsigned fit = superslab_fit(units, huge);
-    if (superslab_fit_top[fit] == 0)
+    unsigned length = units - 1;
+    if ((huge && !superslabs.has_huge) || superslab_top(huge)[length] == 0)
         return NULL;
-    unsigned high = bits_lowest(superslab_fit_top[fit]);
-    unsigned middle = high * 64 + bits_lowest(superslab_middle(high)[fit]);
-    const struct superslab_group *group = superslab_group(middle);
-    return group->member[bits_lowest(group->fit[fit])];
+    unsigned high = bits_lowest(superslab_top(huge)[length]);
+    unsigned middle = high * 64 + bits_lowest(superslab_middle(high, huge)[length]);
+    return superslab_group(middle)->member[bits_lowest(superslab_fit(middle, huge)[length])];
 }
 
 static struct superslab *superslab_find(unsigned units) {
@@ -96,9 +106,9 @@ static unsigned superslab_longest(uint64_t bits) {
 static void superslab_refile(struct superslab *home) {
     unsigned longest = superslab_longest(home->free);
     for (unsigned units = home->longest + 1; units <= longest; units++)
-        superslab_fit_put(superslab_fit(units, home->huge), home->number, true);
+        superslab_fit_put(home, units, true);
     for (unsigned units = longest + 1; units <= home->longest; units++)
-        superslab_fit_put(superslab_fit(units, home->huge), home->number, false);
+        superslab_fit_put(home, units, false);
     home->longest = longest;
 }
 
@@ -159,6 +169,7 @@ static bool superslab_enter(unsigned char *start, unsigned units, bool huge) {
     made->start = start;
     made->units = units;
     made->huge = huge;
+    superslabs.has_huge |= huge;
     made->calm = made->packed = made->rests = 0;
     made->free = superslab_mask(0, units);
     superslab_add(&superslabs.mapped_units, units);

@@ -19,17 +19,15 @@
 enum {
     GROUP = 64, /* superslabs that one word tells of */
     LENGTHS = SUPERSLAB_RUN_LARGEST,
-    FITS = 2 * LENGTHS,
     AREA_UNITS = 32 /* of a huge page of 2 MiB */
 };
 
 #define AREA_SIZE ((size_t)AREA_UNITS * UNIT_SIZE)
 
-/* Sixty-four superslabs, and for each length of a run, [length - 1], the set of those in small pages that have one free, and behind all
- * these the sets of those in huge ones: a bit each. Side by
- * side, so that a small heap touches a few lines for all of them. */
+/* Sixty-four superslabs, and for each length of a run, [length - 1], the set of those in small pages that have one free: a bit each.
+ * Side by side, so that a small heap touches a few lines for all of them. */
 struct superslab_group {
-    uint64_t fit[FITS];
+    uint64_t fit[LENGTHS];
     struct superslab *member[GROUP];
 };
 
@@ -38,6 +36,8 @@ struct superslabs {
     size_t huge_from; /* bytes in use: a heap below gets small pages, which are all that it touches */
     bool decommit, decommit_lazily;
     bool keep_small; /* the kernel makes huge pages unasked, and a small heap would touch one for a few KiB */
+    bool has_huge;   /* there may be superslabs in huge pages */
+    bool sorts;      /* what fills its pages and what does not lie apart */
     bool forks;      /* the process has forked, or comes from a fork; atomic, relaxed: a hint */
     uint32_t count;
     uint32_t purge_from; /* no superslab from here on has dirty units */
@@ -50,7 +50,6 @@ struct superslabs {
     uint32_t look;             /* how many have ended */
     struct superslab *packing; /* stays mapped meanwhile */
     size_t begun_for_room;     /* areas, where huge pages come from the first byte on */
-    bool sorts;                /* what fills its pages and what does not lie apart */
     uint32_t pack_from;        /* the superslab that the next look begins with */
     struct superslab_group first;
 };

@@ -62,10 +62,10 @@ static void check_room(void) {
         assert_int_equal(home->longest, superslab_longest(home->free));
         assert_true(home->dirty == 0 || number < superslabs.purge_from);
         for (unsigned units = 1; units <= LENGTHS; units++) {
-            const uint64_t *fits = superslab_group(number / GROUP)->fit;
-            assert_int_equal(fits[superslab_fit(units, home->huge)] >> number % 64 & 1,
-                             home->longest >= units);
-            assert_int_equal(fits[superslab_fit(units, !home->huge)] >> number % 64 & 1, 0);
+            const uint64_t *fits = superslab_fit(number / GROUP, home->huge),
+                           *others = superslab_fit(number / GROUP, !home->huge);
+            assert_int_equal(fits[units - 1] >> number % 64 & 1, home->longest >= units);
+            assert_int_equal(others[units - 1] >> number % 64 & 1, 0);
         }
         dirty += bits_count(home->dirty);
         available += bits_count(home->free);
