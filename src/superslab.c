@@ -333,7 +333,7 @@ static struct superslab *superslab_find_sorted(unsigned units, bool fills) {
     struct superslab *own = superslab_find_kind(units, fills), *other = superslab_find_kind(units, !fills);
     if (!superslab_is_warm(own, units) && superslab_is_warm(other, units))
         return other;
-    bool may_mix = fills ? !superslab_may_sort() : superslab_grows_huge();
+    bool may_mix = fills ? !superslab_may_sort() : superslab_wants_huge();
     return own || !may_mix ? own : other;
 }
 

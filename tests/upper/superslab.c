@@ -455,9 +455,11 @@ static void end_mixed(void) {
 static void superslab_sorts_what_fills_its_pages(void **state) {
     (void)state;
     grow_mixed();
+    size_t mapped = superslabs.mapped_units;
     struct superslab *dense = home_of_next(4, true);
     assert_true(superslabs.sorts && dense->huge);
-    assert_int_equal(dense->free, ~superslab_mask(0, 4)); /* one superslab, and it is new */
+    assert_int_equal(dense->free, ~superslab_mask(0, 4)); /* it is new */
+    assert_int_equal(superslabs.mapped_units, mapped + SUPERSLAB_UNITS);
     assert_false(home_of_next(4, false)->huge);
     for (int i = 0; i < 14; i++)
         assert_ptr_equal(home_of_next(4, true), dense);
@@ -466,6 +468,9 @@ static void superslab_sorts_what_fills_its_pages(void **state) {
     assert_true(next->huge && next != dense);
     for (int i = 0; i < 70; i++) /* whatever is free in huge pages */
         assert_false(home_of_next(1, false)->huge);
+    while (superslab_find_kind(16, false))
+        home_of_next(16, false);
+    assert_false(home_of_next(16, false)->huge); /* and if that takes new addresses */
     assert_int_equal(bits_count(dense->free) + bits_count(next->free), 1 + SUPERSLAB_UNITS - 4);
     assert_true(home_of_next(1, true)->huge);
     check_room();
@@ -504,14 +509,49 @@ static void superslab_sorts_only_where_it_pays(void **state) {
     assert_false(superslabs.sorts);
     struct superslab *dense = home_of_next(4, true);
     assert_true(dense->huge);
-    dense_fake.units--; /* too few for more of it */
-    while (superslab_find_kind(16, true))
+    dense_fake.units--; /* too few for more of it: what is there serves, and then small pages */
+    size_t mapped = superslabs.mapped_units;
+    while (superslab_find(16))
         home_of_next(16, true);
+    assert_int_equal(superslabs.mapped_units, mapped);
     assert_false(home_of_next(16, true)->huge);
     dense_fake.units = superslabs.mapped_units; /* all: what is new is in huge pages, and for anybody */
     while (superslab_find_kind(16, false))
         assert_false(home_of_next(16, false)->huge);
     assert_true(home_of_next(16, false)->huge);
+    mapped = superslabs.mapped_units;
+    assert_true(home_of_next(16, false)->huge);
+    assert_int_equal(superslabs.mapped_units, mapped);
+    end_mixed();
+}
+
+/* Nor where the heap grows in huge pages anyway, nor where mappings are few. Where nothing is sorted the lowest serves. */
+static void superslab_sorts_nothing_while_all_are_alike(void **state) {
+    (void)state;
+    grow_mixed();
+    dense_fake.units = superslabs.mapped_units;
+    struct superslab *huge = home_of_next(16, true); /* new */
+    assert_true(huge->huge);
+    assert_ptr_equal(home_of_next(16, true), huge); /* there */
+    assert_false(superslabs.sorts);
+    while (superslab_find(16))
+        home_of_next(16, false);
+    dense_fake.units = 12 * MIB / UNIT_SIZE;
+    atomic_store(&limit.tight, true);
+    assert_false(home_of_next(16, true)->huge);
+    assert_false(superslabs.sorts);
+    atomic_store(&limit.tight, false);
+    for (unsigned huge_too = 0; huge_too < 2; huge_too++) { /* one in small pages, one in huge ones */
+        unsigned run = 0;
+        while (runs[run].home->huge != huge_too)
+            assert_true(++run < run_count);
+        run_give(run);
+    }
+    for (uint32_t lowest = 0; superslab_find(16); lowest = 0) {
+        while ((*superslab_at(lowest))->longest < 16)
+            lowest++;
+        assert_int_equal(home_of_next(16, false)->number, lowest);
+    }
     end_mixed();
 }
 
@@ -1221,6 +1261,7 @@ int main(void) {
         cmocka_unit_test_setup(superslab_sorts_what_fills_its_pages, setup),
         cmocka_unit_test_setup(superslab_takes_what_is_warm_before_what_is_sorted, setup),
         cmocka_unit_test_setup(superslab_sorts_only_where_it_pays, setup),
+        cmocka_unit_test_setup(superslab_sorts_nothing_while_all_are_alike, setup),
         cmocka_unit_test_setup(superslab_mixes_before_memory_is_refused, setup),
         cmocka_unit_test_setup(superslab_in_a_child_of_fork_nothing_is_lost, setup),
     };
