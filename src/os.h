@@ -156,6 +156,9 @@ bool os_is_alone(bool ask);
  * to ask. */
 bool os_is_filtered(void);
 
+/* True when the process may have so many addresses and no more (RLIMIT_AS). Not asked where a filter looks on. */
+bool os_addresses_are_few(void);
+
 /* True when the process runs with more rights than its user. */
 bool os_secure(void);
 

@@ -552,6 +552,13 @@ bool os_is_filtered(void) {
     return os_call(&error, SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0) != 0;
 }
 
+bool os_addresses_are_few(void) {
+    struct rlimit limit;
+    int error;
+    return !os_is_filtered() && os_call(&error, SYS_prlimit64, 0, RLIMIT_AS, 0, (long)&limit, 0, 0) == 0 &&
+           limit.rlim_cur != RLIM_INFINITY;
+}
+
 void os_wake(_Atomic uint32_t *word, unsigned waiters) {
     int error;
     os_count(&os_counts.wake);

@@ -13,7 +13,7 @@ enum {
     WARM_LEAST = 16,   /* dirty units from which on they are looked for: a small heap has its few nearby */
     WARM_LOOKS = 16,   /* superslabs in one search */
     KEPT_MIXED = 12,   /* sixteenths of what is dirty below the peak, if blocks are not written whole */
-    KEPT_SORTED = 14   /* ... and those that are lie apart */
+    KEPT_SORTED = 14   /* ... and those that are, a quarter at least, lie apart */
 };
 
 _Static_assert(GROUPS / 64 <= 64, "one word sums up the middle");
@@ -258,6 +258,12 @@ static bool superslab_may_sort(void) {
     return dense_units(false) >= superslabs.huge_from / UNIT_SIZE && limit_may_split();
 }
 
+/* Sorting takes more addresses. Where they are few it ends for good; each takes what there is. */
+static void superslab_mix(void) {
+    superslabs.mixes = true;
+    __atomic_store_n(&superslabs.sorts, false, __ATOMIC_RELAXED);
+}
+
 /* Maps address space for a run of `units`: half as much again as there is, or what can still be had. */
 static bool superslab_grow(unsigned units, bool fills) {
     if (superslabs.count == 0)
@@ -270,6 +276,11 @@ static bool superslab_grow(unsigned units, bool fills) {
     for (; count >= 1; count /= 2)
         if (superslab_map(count, huge || apart))
             return true;
+    if (superslabs.sorts) {
+        superslab_mix();
+        if (superslab_find(units))
+            return true;
+    }
     for (unsigned piece = SUPERSLAB_UNITS / 4; piece > units; piece /= 2)
         if (superslab_map_piece(piece))
             return true;
@@ -316,15 +327,19 @@ static bool superslab_is_warm(const struct superslab *home, unsigned units) {
     return home && superslab_run_starts(home->dirty, units);
 }
 
-/* From now on what fills its pages and what does not lie apart, where the first would come in small pages for the second's sake. */
-static bool superslab_sorts(unsigned units, bool fills) {
-    if (superslabs.sorts || !fills)
-        return superslabs.sorts;
+/* From now on what fills its pages and what does not lie apart, where `units` of the first would come in small pages for the second's
+ * sake. */
+static void superslab_begin_to_sort(unsigned units) {
+    if (superslabs.sorts || superslabs.mixes)
+        return;
     const struct superslab *home = superslab_find(units);
     bool comes_small = home ? !home->huge && !superslab_is_warm(home, units) : !superslab_grows_huge();
-    if (comes_small && superslab_may_sort())
+    if (!comes_small || !superslab_may_sort())
+        return;
+    if (os_addresses_are_few())
+        superslab_mix();
+    else
         __atomic_store_n(&superslabs.sorts, true, __ATOMIC_RELAXED);
-    return superslabs.sorts;
 }
 
 /* Each among its own, the one in huge pages, the other in small ones; but first what is in memory. NULL: new address space is better
@@ -339,7 +354,7 @@ static struct superslab *superslab_find_sorted(unsigned units, bool fills) {
 
 /* A superslab with a free run of `units`, if one suits. */
 static struct superslab *superslab_find_for(unsigned units, bool fills) {
-    return superslab_sorts(units, fills) ? superslab_find_sorted(units, fills) : superslab_find(units);
+    return superslabs.sorts ? superslab_find_sorted(units, fills) : superslab_find(units);
 }
 
 /* ... of new address space if there is none, and any if there is no more. */
@@ -413,6 +428,8 @@ struct superslab_run superslab_take_some(unsigned least, unsigned most, bool fil
     lock_take(&superslabs.lock);
     if (least < most && superslab_is_cold(most, fills))
         run = superslab_take_warm(least, most);
+    if (!run.start && fills)
+        superslab_begin_to_sort(most);
     if (!run.start)
         run = superslab_take_run(most, fills, false);
     lock_release(&superslabs.lock);
@@ -510,7 +527,7 @@ size_t superslab_below_peak_bytes(void) {
     size_t below = peak > used ? (peak - used) * UNIT_SIZE : 0; /* a guess is enough */
     if (dense_known(DENSE_SHORT) != DENSE_NO)
         return below;
-    bool sorts = __atomic_load_n(&superslabs.sorts, __ATOMIC_RELAXED); /* likewise */
+    bool sorts = __atomic_load_n(&superslabs.sorts, __ATOMIC_RELAXED) && dense_units(false) >= used / 4;
     return below / 16 * (sorts ? KEPT_SORTED : KEPT_MIXED);
 }
 

@@ -13,9 +13,10 @@
  * P3  the sum of dirty units is what superslab_dirty_bytes says
  * P4  pages are only given home of units that this room mapped and that nobody has
  *
- * The lowest superslab with a run that fits is used first, so that the high ones drain. One lock of rank 5;
+ * The lowest superslab with a run that fits is used first, so that the high ones drain. In a heap of which much is touched as a
+ * whole, and more may not be, that is the lowest in huge pages for the one, in small ones for the other. One lock of rank 5;
  * purging takes units out, advises outside the lock, and puts them back. Finding a run takes bounded time:
- * three words of a bitmap and one superslab.
+ * three words of a bitmap and one superslab, for each of the two kinds.
  */
 #ifndef HAKMEM_SUPERSLAB_H
 #define HAKMEM_SUPERSLAB_H
@@ -121,8 +122,8 @@ size_t superslab_staying_bytes(void); /* those of them that the last look left f
 size_t superslab_mapped_bytes(void);
 size_t superslab_free_bytes(void); /* with what waits */
 
-/* What this room may do, told by lifecycle once: from how many bytes in use on a dense heap gets huge pages (0: from the first, dense
- * or not; SIZE_MAX: never); how to decommit. */
+/* What this room may do, told by lifecycle once: from how many bytes in use on a dense heap, or what is dense of another, gets huge pages
+ * (0: from the first, dense or not; SIZE_MAX: never); how to decommit. */
 void superslab_configure(size_t huge_from, bool decommit, bool decommit_lazily);
 
 /* A fork is about to be: pages may be another process's, too, from here on. Holds no lock, and writes once only, as the page would be

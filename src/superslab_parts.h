@@ -38,6 +38,7 @@ struct superslabs {
     bool keep_small; /* the kernel makes huge pages unasked, and a small heap would touch one for a few KiB */
     bool has_huge;   /* there may be superslabs in huge pages */
     bool sorts;      /* what fills its pages and what does not lie apart */
+    bool mixes;      /* ... never, as addresses are few */
     bool forks;      /* the process has forked, or comes from a fork; atomic, relaxed: a hint */
     uint32_t count;
     uint32_t purge_from; /* no superslab from here on has dirty units */

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -662,8 +663,25 @@ static void os_trigger_is_written_and_kept_apart(void **state) {
     assert_int_equal(os_open_trigger("/pressure", "some 1 2"), -1);
 }
 
+/* Nobody is asked where a filter looks on, and then there are as many as one likes. */
+static void os_addresses_are_few_where_they_are_bounded(void **state) {
+    (void)state;
+    struct rlimit before, bounded;
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    bounded = (struct rlimit){(rlim_t)1 << 40, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_AS, &bounded), 0);
+    assert_int_equal(os_addresses_are_few(), !os_is_filtered());
+    refuse(SYS_prlimit64, EPERM, 1);
+    assert_false(os_addresses_are_few());
+    setup(state);
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+    if (before.rlim_cur == RLIM_INFINITY)
+        assert_false(os_addresses_are_few());
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(os_addresses_are_few_where_they_are_bounded, setup),
         cmocka_unit_test_setup(os_alone_is_who_libc_says_so_of, setup),
         cmocka_unit_test_setup(os_map_is_zeroed_and_counted, setup),
         cmocka_unit_test_setup(os_P1_failures_keep_errno, setup),

@@ -3,7 +3,9 @@
 #include "os.h"
 
 enum os_huge fake_huge_pages(void);
+bool fake_addresses_are_few(void);
 #define os_huge_pages fake_huge_pages
+#define os_addresses_are_few fake_addresses_are_few
 
 #include "../../src/superslab.c"
 #include "../../src/superslab_areas.c"
@@ -142,6 +144,7 @@ static int setup(void **state) {
 
 static struct {
     enum dense_known known;
+    bool short_known; /* that short blocks are not dense, whatever others are */
     size_t units;
 } dense_fake;
 
@@ -360,7 +363,7 @@ void dense_count(enum dense_kind kind, size_t units) {
 
 enum dense_known dense_known(enum dense_kind kind) {
     assert_int_equal(kind, DENSE_SHORT);
-    return dense_fake.known;
+    return dense_fake.short_known ? DENSE_NO : dense_fake.known;
 }
 
 size_t dense_units(bool hoped) {
@@ -391,8 +394,18 @@ static void superslab_learns_whether_units_are_dense(void **state) {
     dense_fake.known = DENSE_UNKNOWN;
     assert_int_equal(superslab_below_peak_bytes(), below);
     dense_fake.known = DENSE_NO;
-    superslabs.sorts = true; /* less so where those that do lie apart */
-    assert_in_range(superslab_below_peak_bytes(), below / 16 * 14, below / 16 * 14 + 14);
+    superslabs.sorts = true; /* less so where those that do are some, and lie apart */
+    assert_true(run_take(16));
+    assert_in_range(superslab_below_peak_bytes(), (below - MIB) / 16 * 12, (below - MIB) / 16 * 12 + 12);
+    dense_fake.known = DENSE_YES;
+    dense_fake.units = 4;
+    dense_fake.short_known = true;
+    assert_in_range(superslab_below_peak_bytes(), (below - MIB) / 16 * 14, (below - MIB) / 16 * 14 + 14);
+    dense_fake.units = 3;
+    assert_in_range(superslab_below_peak_bytes(), (below - MIB) / 16 * 12, (below - MIB) / 16 * 12 + 12);
+    dense_fake.short_known = false;
+    dense_fake.units = 0;
+    run_give_all();
     superslabs.sorts = false;
     dense_fake.known = DENSE_UNKNOWN;
     superslab_configure(SIZE_MAX, true, false);
@@ -421,10 +434,18 @@ static void superslab_asks_for_huge_pages_as_told(void **state) {
     check_room();
 }
 
+static bool addresses_are_few;
+static unsigned asked_for_addresses;
+
+bool fake_addresses_are_few(void) {
+    asked_for_addresses++;
+    return addresses_are_few;
+}
+
 /* A heap of 26 MiB, of which 12 are dense; what it takes next, dense or not, is of new memory. */
 static void grow_mixed(void) {
     superslab_unmap_free();
-    superslabs.sorts = false;
+    superslabs.sorts = superslabs.mixes = false;
     superslab_configure(12 * MIB, true, false);
     dense_fake.known = DENSE_NO;
     while (superslabs.mapped_units * UNIT_SIZE < 26 * MIB)
@@ -442,7 +463,7 @@ static struct superslab *home_of_next(unsigned units, bool fills) {
 }
 
 static void end_mixed(void) {
-    run_fills = superslabs.sorts = false;
+    run_fills = superslabs.sorts = superslabs.mixes = false;
     dense_fake.known = DENSE_UNKNOWN;
     dense_fake.units = 0;
     run_give_all();
@@ -558,26 +579,46 @@ static void superslab_sorts_nothing_while_all_are_alike(void **state) {
     end_mixed();
 }
 
-/* Where no memory is to be had each takes what the other has left. */
-static void superslab_mixes_before_memory_is_refused(void **state) {
+/* Where addresses are few nothing is sorted, which is asked once. */
+static void superslab_sorts_nothing_where_addresses_are_few(void **state) {
     (void)state;
     grow_mixed();
-    assert_true(home_of_next(16, true)->huge);
-    assert_false(home_of_next(16, false)->huge);
-    kernel.map.refuse = ALWAYS;
-    run_fills = false;
-    while (run_take(16))
-        continue;
-    assert_null(superslab_find(16));
-    run_give_all();
-    while (superslab_purge(0, ALWAYS) > 0)
-        continue;
-    run_fills = true;
-    while (run_count < RUNS && run_take(16))
-        continue;
-    assert_null(superslab_find(16));
-    kernel_reset(state);
+    addresses_are_few = true;
+    asked_for_addresses = 0;
+    for (int i = 0; i < 2; i++)
+        assert_false(home_of_next(16, true)->huge);
+    assert_int_equal(asked_for_addresses, 1);
+    assert_true(superslabs.mixes && !superslabs.sorts);
+    addresses_are_few = false;
+    while (superslab_find(16))
+        home_of_next(16, true);
+    assert_false(home_of_next(16, true)->huge);
     end_mixed();
+}
+
+/* Nor any more when no memory for a superslab was to be had: each takes what the other has left, and no call is made in vain. */
+static void superslab_mixes_when_memory_is_refused(void **state) {
+    (void)state;
+    for (int fills = 0; fills < 2; fills++) {
+        grow_mixed();
+        struct superslab *dense = home_of_next(16, true), *other = home_of_next(16, false);
+        assert_true(dense->huge && !other->huge && superslabs.sorts);
+        while (superslab_find_kind(16, fills))
+            home_of_next(16, fills);
+        assert_true(superslab_find_kind(16, !fills));
+        kernel.map.refuse = ALWAYS;
+        assert_int_equal(home_of_next(16, fills)->huge, !fills);
+        assert_true(superslabs.mixes && !superslabs.sorts);
+        unsigned before = kernel.map.count;
+        while (superslab_find(16))
+            home_of_next(16, fills);
+        assert_int_equal(kernel.map.count, before);
+        assert_false(run_take(16));
+        check_room();
+        kernel_reset(state);
+        assert_false(home_of_next(16, true)->huge);
+        end_mixed();
+    }
 }
 
 static unsigned areas_in_use(void) {
@@ -1265,7 +1306,8 @@ int main(void) {
         cmocka_unit_test_setup(superslab_takes_what_is_warm_before_what_is_sorted, setup),
         cmocka_unit_test_setup(superslab_sorts_only_where_it_pays, setup),
         cmocka_unit_test_setup(superslab_sorts_nothing_while_all_are_alike, setup),
-        cmocka_unit_test_setup(superslab_mixes_before_memory_is_refused, setup),
+        cmocka_unit_test_setup(superslab_sorts_nothing_where_addresses_are_few, setup),
+        cmocka_unit_test_setup(superslab_mixes_when_memory_is_refused, setup),
         cmocka_unit_test_setup(superslab_in_a_child_of_fork_nothing_is_lost, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
