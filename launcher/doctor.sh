@@ -108,6 +108,17 @@ check_system() {
         *'[never]'*) note 'transparent huge pages are off: large heaps will have more TLB misses' ;;
         *) fine "transparent huge pages: $huge" ;;
     esac
+    check_medium_pages "$huge" /sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled
+}
+
+# Linux 6.8 and later. Where huge pages come unasked hakmem asks for small ones, and gets none of 64 KiB.
+check_medium_pages() {
+    medium=$(cat "$2" 2>/dev/null) || return 0
+    case $1:$medium in
+        *'[always]'*:*) ;;
+        *:*'[never]'*) note "pages of 64 KiB are off: with 'always' in $2 programs whose heaps grow are up to 1.1 times as fast, with up to 3 MB more each: docs/experiments/pages-of-64k.md" ;;
+        *) fine "pages of 64 KiB: $medium" ;;
+    esac
 }
 
 check_environment() {

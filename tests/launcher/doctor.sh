@@ -29,6 +29,13 @@ expect_words out 'ok     standard loads: hakmem: first words' doctor
 expect_no_words out 'no library is built yet' doctor
 expect_words out 'note   HAKMEM_NO_SUCH=1 is no option' doctor
 
+medium=/sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled
+case $(cat /sys/kernel/mm/transparent_hugepage/enabled 2>/dev/null):$(cat $medium 2>/dev/null) in
+    *'[always]'*:* | *:) expect_no_words out 'pages of 64 KiB' doctor ;;
+    *'[never]') expect_words out "note   pages of 64 KiB are off: with 'always' in $medium" doctor ;;
+    *) expect_words out 'ok     pages of 64 KiB: ' doctor ;;
+esac
+
 try env HAKMEM_STUB_SAYS='hakmem: ignored (not 0 or 1): HAKMEM_STATS=2' "$tree/hakmem" doctor
 expect_status 0 'doctor where a value is ignored'
 expect_words out 'ok     standard loads: hakmem: first words' 'doctor where a value is ignored'
