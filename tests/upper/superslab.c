@@ -649,8 +649,7 @@ static unsigned pack_all(void) {
 }
 
 /* Once the heap is large, areas that are in use and in memory as a whole become huge pages; again, when a part was home. */
-static void superslab_packs_areas_of_a_large_heap(void **state) {
-    (void)state;
+static void packs_areas(bool sorts) {
     superslab_unmap_free();
     kernel.before_advise = NULL; /* somebody has them */
     superslabs.keep_small = false;
@@ -663,11 +662,15 @@ static void superslab_packs_areas_of_a_large_heap(void **state) {
     superslab_configure(12 * MIB, true, false);
     unsigned before = kernel.advise.count;
     assert_false(superslab_pack()); /* it is not dense */
-    dense_fake.units = superslabs.mapped_units;
+    assert_false(superslab_pack());
+    superslabs.sorts = sorts; /* nor need it be */
+    dense_fake.units = sorts ? 0 : superslabs.mapped_units;
     os_advise(runs[0].start, AREA_SIZE - PACKED_LEAST + os_page_size(), OS_DONTNEED); /* no longer whole */
     assert_int_equal(pack_all(), areas_in_use() - 1);
     assert_false(superslab_pack());
     assert_int_equal(kernel.advise.count, before + 1 + areas_in_use() - 1);
+    superslabs.sorts = false;
+    dense_fake.units = superslabs.mapped_units;
 
     struct run last = runs[run_count - 1];
     superslab_give(last.home, last.start, last.units);
@@ -687,6 +690,12 @@ static void superslab_packs_areas_of_a_large_heap(void **state) {
     dense_fake.units = 0;
     superslab_configure(SIZE_MAX, true, false);
     check_room();
+}
+
+static void superslab_packs_areas_of_a_large_heap(void **state) {
+    packs_areas(false);
+    setup(state);
+    packs_areas(true);
 }
 
 /* Takes as many units, or a piece that was freed; gives it back to nobody. Returns how many it got. */
