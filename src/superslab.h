@@ -86,9 +86,9 @@ size_t superslab_purge(size_t keep, unsigned calls);
  * Returns the bytes that went home. */
 size_t superslab_purge_rested(unsigned calls);
 
-/* Of a heap that is large by now, or of which what is dense is: makes huge pages of areas that are in use as a whole and wholly in memory, a few in one call, as
- * areas of new superslabs are from the beginning; again, when they were split. The janitor's: each takes half a millisecond. Returns
- * whether there may be more. */
+/* Of a heap that is large by now, or of which what is dense is: makes huge pages of areas that are in use as a whole and wholly in
+ * memory, a few in one call, as areas of new superslabs are from the beginning; again, when they were split. The janitor's: each takes
+ * half a millisecond. Returns whether there may be more. */
 bool superslab_pack(void);
 
 /* A look ends: what is dirty may rest from here on. */
