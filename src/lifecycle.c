@@ -122,8 +122,10 @@ static void lifecycle_tell_rooms(size_t keep_free_default) {
     huge_configure(options.huge_pages);
     superslab_configure(options.huge_pages ? options.huge_from : SIZE_MAX, options.decommit != DECOMMIT_OFF,
                         options.decommit == DECOMMIT_FREE);
-    if (!options.purge_thread)
+    if (!options.purge_thread) {
         dense_refuse_samples();
+        superslab_ask_nothing();
+    }
     bool watch = options.heap_sample > 0 && sample_configure(options.heap_sample);
     if (has(calls))
         calls_configure(options.latency, options.trace);

@@ -329,14 +329,14 @@ static bool superslab_is_warm(const struct superslab *home, unsigned units) {
 
 /* From now on what fills its pages and what does not lie apart, where `units` of the first would come in small pages for the second's
  * sake. */
-static void superslab_begin_to_sort(unsigned units) {
+static NOINLINE void superslab_begin_to_sort(unsigned units) {
     if (superslabs.sorts || superslabs.mixes)
         return;
     const struct superslab *home = superslab_find(units);
     bool comes_small = home ? !home->huge && !superslab_is_warm(home, units) : !superslab_grows_huge();
     if (!comes_small || !superslab_may_sort())
         return;
-    if (os_addresses_are_few())
+    if (!superslabs.asks_nothing && os_addresses_are_few())
         superslab_mix();
     else
         __atomic_store_n(&superslabs.sorts, true, __ATOMIC_RELAXED);
@@ -344,7 +344,7 @@ static void superslab_begin_to_sort(unsigned units) {
 
 /* Each among its own, the one in huge pages, the other in small ones; but first what is in memory. NULL: new address space is better
  * than what there is. docs/experiments/huge-pages.md */
-static struct superslab *superslab_find_sorted(unsigned units, bool fills) {
+static NOINLINE struct superslab *superslab_find_sorted(unsigned units, bool fills) {
     struct superslab *own = superslab_find_kind(units, fills), *other = superslab_find_kind(units, !fills);
     if (!superslab_is_warm(own, units) && superslab_is_warm(other, units))
         return other;
@@ -552,6 +552,10 @@ void superslab_configure(size_t huge_from, bool decommit, bool decommit_lazily) 
     superslabs.huge_from = huge_from;
     superslabs.decommit = decommit;
     superslabs.decommit_lazily = decommit_lazily;
+}
+
+void superslab_ask_nothing(void) {
+    superslabs.asks_nothing = true;
 }
 
 void superslab_before_fork(void) {

@@ -126,6 +126,9 @@ size_t superslab_free_bytes(void); /* with what waits */
  * (0: from the first, dense or not; SIZE_MAX: never); how to decommit. */
 void superslab_configure(size_t huge_from, bool decommit, bool decommit_lazily);
 
+/* Whoever allows no calls but those that memory takes is not asked whether addresses are few. Told by lifecycle once. */
+void superslab_ask_nothing(void);
+
 /* A fork is about to be: pages may be another process's, too, from here on. Holds no lock, and writes once only, as the page would be
  * copied each time. */
 void superslab_before_fork(void);

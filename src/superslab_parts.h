@@ -39,7 +39,8 @@ struct superslabs {
     bool has_huge;   /* there may be superslabs in huge pages */
     bool sorts;      /* what fills its pages and what does not lie apart */
     bool mixes;      /* ... never, as addresses are few */
-    bool forks;      /* the process has forked, or comes from a fork; atomic, relaxed: a hint */
+    bool asks_nothing;
+    bool forks; /* the process has forked, or comes from a fork; atomic, relaxed: a hint */
     uint32_t count;
     uint32_t purge_from; /* no superslab from here on has dirty units */
     uint32_t warm_from;  /* where dirty units were found last */

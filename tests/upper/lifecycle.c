@@ -254,6 +254,10 @@ void dense_refuse_samples(void) {
     assert_false(options.purge_thread); /* where a thread is wanted no call is forbidden */
 }
 
+void superslab_ask_nothing(void) {
+    assert_false(options.purge_thread);
+}
+
 bool next_resolve(void) {
     fake.resolving = true;
     fake.while_resolving = lifecycle_attach(); /* as a dlsym that allocates */

@@ -589,10 +589,14 @@ static void superslab_sorts_nothing_where_addresses_are_few(void **state) {
         assert_false(home_of_next(16, true)->huge);
     assert_int_equal(asked_for_addresses, 1);
     assert_true(superslabs.mixes && !superslabs.sorts);
-    addresses_are_few = false;
     while (superslab_find(16))
         home_of_next(16, true);
     assert_false(home_of_next(16, true)->huge);
+    superslabs.mixes = false;
+    superslab_ask_nothing();
+    assert_true(home_of_next(16, true)->huge); /* nobody knows */
+    assert_int_equal(asked_for_addresses, 1);
+    superslabs.asks_nothing = addresses_are_few = false;
     end_mixed();
 }
 
