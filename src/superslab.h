@@ -113,6 +113,9 @@ bool superslab_clear(void *start, size_t bytes);
  * in use at once. */
 size_t superslab_below_peak_bytes(void);
 
+/* Whether the page at `start`, of `home`, is a huge one, or will be when it is touched; as far as is known. */
+bool superslab_comes_huge(const struct superslab *home, const void *start);
+
 /* Whether `free` of the bytes of a range are worth that they go home by themselves: half of it, or no huge page is split for them.
  * docs/experiments/whole-huge-pages.md */
 bool superslab_lets_go(const struct superslab *home, const void *start, size_t bytes, size_t free);

@@ -43,8 +43,12 @@ uint64_t superslab_stays(const struct superslab *home, uint64_t rested) {
     return stays;
 }
 
+bool superslab_comes_huge(const struct superslab *home, const void *start) {
+    return superslab_is_huge(home, superslab_unit_of(home, start) / AREA_UNITS);
+}
+
 bool superslab_lets_go(const struct superslab *home, const void *start, size_t bytes, size_t free) {
-    return free >= bytes / 2 || !superslab_is_huge(home, superslab_unit_of(home, start) / AREA_UNITS);
+    return free >= bytes / 2 || !superslab_comes_huge(home, start);
 }
 
 /* Where huge pages were asked for the kernel makes one by and by of an area that has a single page in memory (khugepaged,

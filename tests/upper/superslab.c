@@ -804,6 +804,7 @@ static void superslab_few_units_stay_in_a_huge_page(void **state) {
                      2 * (size_t)UNIT_SIZE); /* lately used */
     assert_int_equal(superslab_purge_rested(ALWAYS), 0);
     assert_true(superslab_lets_go(home, second, UNIT_SIZE, 0)); /* that area is split */
+    assert_true(superslab_comes_huge(home, start) && !superslab_comes_huge(home, second));
     assert_false(superslab_lets_go(home, start, UNIT_SIZE, UNIT_SIZE / 2 - 1));
     assert_true(superslab_lets_go(home, start, UNIT_SIZE, UNIT_SIZE / 2));
     give_units(runs, SUPERSLAB_UNITS - 1, 1);
