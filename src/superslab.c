@@ -328,13 +328,11 @@ static bool superslab_is_warm(const struct superslab *home, unsigned units) {
 }
 
 /* From now on what fills its pages and what does not lie apart, where `units` of the first would come in small pages for the second's
- * sake. */
+ * sake. A small process never comes here. */
 static NOINLINE void superslab_begin_to_sort(unsigned units) {
-    if (superslabs.sorts || superslabs.mixes)
-        return;
     const struct superslab *home = superslab_find(units);
     bool comes_small = home ? !home->huge && !superslab_is_warm(home, units) : !superslab_grows_huge();
-    if (!comes_small || !superslab_may_sort())
+    if (!comes_small || superslabs.mixes)
         return;
     if (!superslabs.asks_nothing && os_addresses_are_few())
         superslab_mix();
@@ -428,7 +426,7 @@ struct superslab_run superslab_take_some(unsigned least, unsigned most, bool fil
     lock_take(&superslabs.lock);
     if (least < most && superslab_is_cold(most, fills))
         run = superslab_take_warm(least, most);
-    if (!run.start && fills)
+    if (!run.start && fills && !superslabs.sorts && superslab_may_sort())
         superslab_begin_to_sort(most);
     if (!run.start)
         run = superslab_take_run(most, fills, false);

@@ -1,13 +1,13 @@
 /*
  * small_process: what most programs ask of an allocator: 400 blocks of 16 to 1,024 bytes at a time, taken, zeroed, aligned, grown and
- * freed; then threads that take blocks which others free, and end.
+ * freed; threads that take blocks which others free, and end; then as many blocks of one size that their slabs are expected to be filled.
  *
  * first_pages.py runs it under callgrind. It prints how much of the file that malloc comes from is resident, and of its code, whichever
  * allocator that is: on Linux before 6.18 that depends on nothing else, since then also on how the page cache holds the file.
  */
 #include "../lifecycle/lifecycle.h"
 
-enum { LIVE = 400, STEPS = 20000, THREADS = 4, GIVEN = 2000, LARGEST = 1024 };
+enum { LIVE = 400, STEPS = 20000, THREADS = 4, GIVEN = 2000, LARGEST = 1024, MANY = 1500 };
 
 static void *blocks[LIVE], *given[THREADS][GIVEN];
 
@@ -75,6 +75,12 @@ static void hand_over(void) {
     }
 }
 
+/* Until the end: who frees many at once runs more. */
+static void hold_many(void) {
+    for (int i = 0; i < MANY; i++)
+        CHECK(malloc(LARGEST / 2) != NULL);
+}
+
 /* Resident KiB of the file that malloc comes from: of its code, and of all of it. */
 static void library_kib(long *code, long *all) {
     char line[512], permissions[8];
@@ -103,6 +109,7 @@ int main(void) {
 
     churn_small(1);
     hand_over();
+    hold_many();
     library_kib(&code, &all);
     printf("resident of the library's file: %ld KiB, %ld of them code\n", all, code);
     return 0;
