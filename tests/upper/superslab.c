@@ -477,6 +477,7 @@ static void superslab_sorts_what_fills_its_pages(void **state) {
     (void)state;
     grow_mixed();
     size_t mapped = superslabs.mapped_units;
+    asked_for_addresses = 0;
     struct superslab *dense = home_of_next(4, true);
     assert_true(superslabs.sorts && dense->huge);
     assert_int_equal(dense->free, ~superslab_mask(0, 4)); /* it is new */
@@ -497,6 +498,7 @@ static void superslab_sorts_what_fills_its_pages(void **state) {
     superslabs.vacant = vacant;
     assert_int_equal(bits_count(dense->free) + bits_count(next->free), 1 + SUPERSLAB_UNITS - 4);
     assert_true(home_of_next(1, true)->huge);
+    assert_int_equal(asked_for_addresses, 1);
     check_room();
     end_mixed();
 }
@@ -610,9 +612,12 @@ static void superslab_mixes_when_memory_is_refused(void **state) {
         while (superslab_find_kind(16, fills))
             home_of_next(16, fills);
         assert_true(superslab_find_kind(16, !fills));
-        kernel.map.refuse = ALWAYS;
+        size_t mapped = superslabs.mapped_units;
+        kernel.largest_map = SUPERSLAB_SIZE / 2; /* pieces are to be had, and not wanted */
         assert_int_equal(home_of_next(16, fills)->huge, !fills);
         assert_true(superslabs.mixes && !superslabs.sorts);
+        assert_int_equal(superslabs.mapped_units, mapped);
+        kernel.map.refuse = ALWAYS;
         unsigned before = kernel.map.count;
         while (superslab_find(16))
             home_of_next(16, fills);
@@ -667,7 +672,11 @@ static void packs_areas(bool sorts) {
     unsigned before = kernel.advise.count;
     assert_false(superslab_pack()); /* it is not dense */
     assert_false(superslab_pack());
-    superslabs.sorts = sorts; /* nor need it be */
+    superslabs.sorts = true; /* nor need it be, but mappings may not be few */
+    atomic_store(&limit.tight, true);
+    assert_false(superslab_pack());
+    atomic_store(&limit.tight, false);
+    superslabs.sorts = sorts;
     dense_fake.units = sorts ? 0 : superslabs.mapped_units;
     os_advise(runs[0].start, AREA_SIZE - PACKED_LEAST + os_page_size(), OS_DONTNEED); /* no longer whole */
     assert_int_equal(pack_all(), areas_in_use() - 1);
