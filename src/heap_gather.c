@@ -108,16 +108,16 @@ static unsigned heap_slab_units(struct heap_class *mine, unsigned class) {
     return units;
 }
 
-/* A class that holds much will fill the next slab, too. */
+/* A class that holds much will fill the next slab, too, and blocks that are no longer than that touch each of its pages. */
 static bool heap_fills(const struct heap_class *mine, unsigned class) {
-    return (size_t)sizeclass_table[class].size * mine->out >= FILLS_FROM;
+    size_t size = sizeclass_table[class].size;
+    return size <= SLAB_SURE_LARGEST && size * mine->out >= FILLS_FROM;
 }
 
 /* The pages of a slab that will be filled come with one call instead of a fault each. Only where nothing was in memory, and where a
  * touch does not bring all of them anyway. docs/experiments/populate.md */
-static void heap_populate(const struct slab *slab) {
-    if (heaps.populate && slab->untouched && sizeclass_table[slab->class].size <= SLAB_SURE_LARGEST &&
-        !superslab_comes_huge(slab->home, slab->start) && !limit_near())
+static NOINLINE void heap_populate(const struct slab *slab) {
+    if (heaps.populate && slab->untouched && !superslab_comes_huge(slab->home, slab->start) && !limit_near())
         os_advise(slab->start, (size_t)slab->units << UNIT_SHIFT, OS_POPULATE);
 }
 

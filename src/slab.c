@@ -49,8 +49,7 @@ struct slab *slab_new(unsigned class, unsigned units, bool fills, struct inbox *
     if (!slab)
         return NULL;
     slab->class = (uint8_t) class;
-    struct superslab_run run =
-        superslab_take_some(slab_units_least(class), units, fills && geometry->size <= SLAB_SURE_LARGEST);
+    struct superslab_run run = superslab_take_some(slab_units_least(class), units, fills);
     if (!run.start) {
         slab_give_record(slab);
         return NULL;

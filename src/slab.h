@@ -83,7 +83,7 @@ static inline unsigned slab_units_least(unsigned class) {
 }
 
 /* A slab of `class` and `units` units, or fewer where memory that was freed lies about in shorter pieces, whose owner is `owner` and
- * whose tag is `tag`. `fills`: all of its blocks will be handed out soon, as far as can be told. NULL: no memory. */
+ * whose tag is `tag`. `fills`: all of its pages will be touched soon, as far as can be told. NULL: no memory. */
 struct slab *slab_new(unsigned class, unsigned units, bool fills, struct inbox *owner, uint32_t tag);
 
 /* Gives the blocks' memory back and the record to the next slab. All blocks are free; it is in no list. */
