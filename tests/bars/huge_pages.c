@@ -120,11 +120,21 @@ static int compare_pages(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
+/* How many pages the first `count` touches were of. */
+static long distinct_pages(size_t count) {
+    long pages = 0;
+
+    qsort(touched_pages, count, sizeof touched_pages[0], compare_pages);
+    for (size_t i = 0; i < count; i++)
+        pages += i == 0 || touched_pages[i] != touched_pages[i - 1];
+    return pages;
+}
+
 /* The first byte, one in each 16 KiB and the last. */
 static void here_and_there(size_t size) {
     memset(touched_pages, 1, sizeof touched_pages);
     size_t blocks_count = MEDIUMS / size, bytes = 0;
-    long before = rss_kib(), touched = 0;
+    long before = rss_kib();
 
     for (size_t i = 0; i < blocks_count; i++) {
         unsigned char *block = malloc(size);
@@ -137,10 +147,7 @@ static void here_and_there(size_t size) {
         }
     }
     long grown = rss_kib() - before;
-    qsort(touched_pages, bytes, sizeof touched_pages[0], compare_pages);
-    for (size_t i = 0; i < bytes; i++)
-        touched += i == 0 || touched_pages[i] != touched_pages[i - 1];
-    long percent = grown * 100 / (touched * (PAGE / 1024));
+    long percent = grown * 100 / (distinct_pages(bytes) * (PAGE / 1024));
     printf("%zu blocks of %zu bytes, here and there: %ld %% of the touched pages are resident\n",
            blocks_count, size, percent);
     bar_at_most("blocks written here and there", percent, BAR_SPARSE, BAR_SPARSE);
@@ -163,7 +170,7 @@ static void medium_whole(size_t size) {
 /* Blocks of 11,500 bytes of which the ends are written, and small ones that are written whole, by turns: more of the former. */
 static void whole_beside_sparse(void) {
     size_t blocks_count = MEDIUMS / LONG, ends = 0, small_pages = blocks_count * SHORT_EACH * SHORT / PAGE;
-    long rss = rss_kib(), before = page_faults(), touched = 0;
+    long rss = rss_kib(), before = page_faults();
 
     for (size_t i = 0; i < blocks_count; i++) {
         unsigned char *block = malloc(LONG);
@@ -177,10 +184,7 @@ static void whole_beside_sparse(void) {
             memset(small, 1, SHORT);
         }
     }
-    long faults = page_faults() - before, grown = rss_kib() - rss;
-    qsort(touched_pages, ends, sizeof touched_pages[0], compare_pages);
-    for (size_t i = 0; i < ends; i++)
-        touched += i == 0 || touched_pages[i] != touched_pages[i - 1];
+    long faults = page_faults() - before, grown = rss_kib() - rss, touched = distinct_pages(ends);
     long percent = grown * 100 / ((touched + (long)small_pages) * (PAGE / 1024));
     printf("%zu blocks of %d bytes, beside %zu of %d of which the ends are written: %ld page faults for the "
            "small "

@@ -185,8 +185,6 @@ enum os_huge fake_huge_pages(void) {
     return kernel_makes_them;
 }
 
-/* Where the kernel makes none, none are counted on; where it makes them unasked, a small heap asks for small ones. */
-
 /* Before the first superslab it is known whether there are huge pages. The first test. */
 static void superslab_begins_by_asking_what_the_kernel_makes(void **state) {
     (void)state;
@@ -914,6 +912,7 @@ static void superslab_half_empty_grows_in_small_pages(void **state) {
     check_room();
 }
 
+/* Where the kernel makes none, none are counted on; where it makes them unasked, a small heap asks for small ones. */
 static void superslab_asks_when_the_kernel_makes_huge_pages(void **state) {
     (void)state;
     const bool kept_small = superslabs.keep_small;
