@@ -213,7 +213,10 @@ static void large_P4_what_has_to_be_measured_comes_to_hand_then(void **state) {
     assert_int_equal(larges.live, live); /* what is at hand goes on counting, with what is known now */
     assert_int_equal(larges.held, held - FRESH + large->resident);
     assert_ptr_equal(new_block(FRESH), block);
+    large->due = 1;
+    assert_false(large_is_due_at_hand(large)); /* not at this free */
     large->due = 0;
+    assert_true(large_is_due_at_hand(large));
     memset(block, 1, FRESH);
     delete_block(block); /* again, with more in memory */
     assert_int_equal(large->resident, FRESH);
