@@ -11,22 +11,19 @@ process that was stopped goes on, and no temporary file stays.
 
 from __future__ import annotations
 
-import contextlib
 import importlib
-import signal
 import sys
-from collections.abc import Iterator, Sequence
-from types import FrameType
+from collections.abc import Sequence
 
 import click
 import typer
 
 from lab import streams
+from lab.endings import endings
 from lab.errors import LabError, of_the_place
 
 INTERRUPTED = 130
 NO_READER = 141
-ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 COMMANDS = {
     "bench": "the mixed workload and the suite, every allocator against every other",
     "ab": "two builds, boxes or option values: GO, NEUTRAL or NO-GO, with a record",
@@ -77,7 +74,7 @@ def main(words: Sequence[str] | None = None) -> int:
 def run(name: str, words: list[str]) -> int:
     """Runs one command to its end and turns what it raises into an exit status."""
     try:
-        with _endings() as ended:
+        with endings() as ended:
             status = _status(name, words)
             streams.flush()
     except streams.OutputError as error:
@@ -112,22 +109,3 @@ def _status(name: str, words: list[str]) -> int:
         print(told.text(), file=sys.stderr)
         return told.status
     return status if isinstance(status, int) else 0
-
-
-@contextlib.contextmanager
-def _endings() -> Iterator[list[int]]:
-    """SIGTERM and SIGHUP are a Ctrl-C meanwhile, unless they are ignored (nohup); says which of them came."""
-    came: list[int] = []
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        came.append(number)
-        raise KeyboardInterrupt
-
-    taken = [number for number in ENDINGS if signal.getsignal(number) is signal.SIG_DFL]
-    for number in taken:
-        signal.signal(number, interrupt)
-    try:
-        yield came
-    finally:
-        for number in taken:
-            signal.signal(number, signal.SIG_DFL)

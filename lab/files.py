@@ -68,6 +68,18 @@ def unused(name: str, ending: str) -> str:
     return next(one for one in names if not os.path.lexists(one))
 
 
+def fresh(path: Path) -> Path:
+    """Makes a directory of this name that nobody else has, with -2, -3 ... where it is taken. Raises OSError."""
+    for number in itertools.count(1):
+        one = path if number == 1 else path.with_name(f"{path.name}-{number}")
+        try:
+            one.mkdir(parents=True)
+            return one
+        except FileExistsError:
+            continue
+    raise AssertionError
+
+
 def refused(option: str, path: str, why: str) -> LabError:
     """The file of an option that cannot be written."""
     other = ", or - for standard output" if option == "--json" else ""

@@ -13,11 +13,13 @@ import hashlib
 import json
 import os
 import re
+import tempfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from lab import builds, statistics
+from lab.errors import LabError
 from lab.experiment import KINDS, Experiment, Outcome
 from lab.model import Allocator, Sample
 from lab.pairs import Comparison, Run
@@ -31,6 +33,21 @@ COLUMNS = (
 FLAT_LIST = re.compile(r"\[\n([^\[\]{}]*)\]")
 LINE_END = re.compile(r"\n\s*")
 METRICS_SHOWN = ("cpu", "wall", "throughput")
+
+
+def check() -> None:
+    """Before anything is measured, not after. Raises LabError when no record can be written."""
+    try:
+        DIRECTORY.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=DIRECTORY):
+            pass
+    except OSError as error:
+        raise refused(error) from None
+
+
+def refused(error: OSError) -> LabError:
+    fix = "make it writable, or do without a record: --no-record, and --json FILE for the runs"
+    return LabError(f"cannot write in {DIRECTORY}: {error.strerror or error}", fix)
 
 
 def portable(word: str) -> str:

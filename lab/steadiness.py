@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 ENDS = 5
+WANTED_EPOCHS = 2 * ENDS
 PERCENTS = (50.0, 90.0, 99.0, 99.9)
 
 

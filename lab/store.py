@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from lab import files
-from lab.errors import LabError
+from lab.errors import AskedWrongly, LabError
 from lab.model import Machine
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -88,12 +88,10 @@ def append(record: Record, path: Path) -> None:
 
 
 def check(path: Path) -> None:
-    """The file before anything is measured, not after. Raises LabError when it cannot be written."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise files.refused("--store", str(path), error.strerror or "") from None
+    """The file before anything is measured, not after. Raises LabError when it cannot be written, or is another's."""
     files.check("--store", str(path))
+    if path.is_file() and path.stat().st_size > 0 and not read(path)[0]:
+        raise AskedWrongly(f"{path} holds no results", "name another file with --store: a new one, or one that a scorecard has made")
 
 
 def _last_byte(file: Any) -> bytes:

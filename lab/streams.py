@@ -72,5 +72,5 @@ def give_up_output() -> None:
 
 def _text(raw: io.FileIO, before: io.TextIOWrapper | None) -> io.TextIOWrapper:
     encoding = before.encoding if before else "utf-8"
-    errors = before.errors if before else "replace"
+    errors = before.errors if before and before.errors != "strict" else "replace"
     return io.TextIOWrapper(io.BufferedWriter(raw), encoding, errors, line_buffering=raw.isatty())

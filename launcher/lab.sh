@@ -30,12 +30,19 @@ lab_is_ready() {
     done
 }
 
+# Words about a command, or about the workloads, need Python alone.
+prepare_words() {
+    prepare_python || fail "the lab's words need these Python packages (above: the end of build/venv.log); README.md and docs/lab.md have more"
+}
+
 hakmem_lab() {
     lab_command=$1
-    lab_is_ready || with_build_lock prepare_lab "$lab_command" || exit 1
-    case "$lab_command $*" in
-        peers* | *--help*) ;;
-        *) ensure_built standard || exit 1 ;;
+    case " $* " in
+        *' --help '* | *' --list '*) python_is_ready || with_build_lock prepare_words || exit 1 ;;
+        *)
+            lab_is_ready || with_build_lock prepare_lab "$lab_command" || exit 1
+            [ "$lab_command" = peers ] || ensure_built standard || exit 1
+            ;;
     esac
     PYTHONPATH=$root PYTHONNOUSERSITE=1 exec "$venv/bin/python" -P -m lab "$@"
 }

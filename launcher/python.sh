@@ -15,6 +15,8 @@ python_lists() {
 
 python_is_ready() {
     [ -n "$(python_lists)" ] || return 0
+    [ ! -e "$venv/installed.txt" ] || [ -x "$venv/bin/python" ] ||
+        fail "$venv was made by another user, and its Python ($(readlink "$venv/bin/python")) cannot be run by this one: clone elsewhere, or remove build/venv"
     [ -x "$venv/bin/python" ] && [ "$(python_lists)" = "$(cat "$venv/installed.txt" 2>/dev/null)" ]
 }
 

@@ -40,7 +40,7 @@ check_events() {
     refuse "--events is a number of calls of each thread, from 1 to $most_events, not '$1'"
 }
 
-# As the library reads bytes: digits, and perhaps one letter.
+# check_sample VALUE [NAME]: as the library reads bytes: digits, and perhaps one letter.
 check_sample() {
     case $1 in
         *[kK]) unit=1024 ;;
@@ -49,11 +49,11 @@ check_sample() {
         *) unit=1 ;;
     esac
     case ${1%[kKmMgG]} in
-        '' | *[!0-9]*) refuse "--sample is a number of bytes, as 512k or 1, not '$1'" ;;
+        '' | *[!0-9]*) refuse "${2:---sample} is a number of bytes, as 512k or 1, not '$1'" ;;
         ????????????*) ;;
         *) [ "${1%[kKmMgG]}" -gt $((most_sampled / unit)) ] || return 0 ;;
     esac
-    refuse "--sample is at most 1g, not '$1'"
+    refuse "${2:---sample} is at most 1g, not '$1'"
 }
 
 takes_none() {
@@ -66,6 +66,7 @@ takes_none() {
 choose_sample() {
     [ -n "$heap" ] || return 0
     ! takes_none "$sample" || refuse "--heap needs samples, and --sample $sample takes none: leave it out, or give another, as 512k"
+    [ -n "$sample" ] || [ -z "${HAKMEM_HEAP_SAMPLE:-}" ] || check_sample "$HAKMEM_HEAP_SAMPLE" HAKMEM_HEAP_SAMPLE
     sample=${sample:-${HAKMEM_HEAP_SAMPLE:-$usual_sample}}
     ! takes_none "$sample" || sample=$usual_sample
 }

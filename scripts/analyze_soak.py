@@ -13,13 +13,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent / "measure"))
 from reports import report_each  # noqa: E402
 
 from lab import csvs  # noqa: E402
-from lab.steadiness import Steadiness  # noqa: E402
+from lab.steadiness import WANTED_EPOCHS, Steadiness  # noqa: E402
 
 
 def report(path):
     read = csvs.read(path)
     s = Steadiness.of(read.throughput_ops_s, read.rss_mb)
-    print(f"{path}: {s.epochs} epochs")
+    short = "" if s.epochs >= WANTED_EPOCHS else f", fewer than {WANTED_EPOCHS}: drift is understated"
+    print(f"{path}: {s.epochs} epochs{short}")
     print(f"  throughput mean={s.mean:.0f} first5={s.first5:.0f} last5={s.last5:.0f} drift={s.drift:+.2f}%")
     print(f"  throughput stddev={s.stddev:.0f} CV={s.cv:.2f}%")
     memory = f"first={s.first_rss_mb:.2f} last={s.last_rss_mb:.2f} peak={s.peak_rss_mb:.2f}"

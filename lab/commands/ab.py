@@ -167,6 +167,8 @@ def _experiment(
 
     What was measured is recorded also where nobody reads what is printed any more.
     """
+    if records:
+        record.check()
     experiment = Experiment(question, kind, plan.level, Machine.read(), reason=reason)
     interrupted = False
     try:
@@ -205,8 +207,7 @@ def _recorded(experiment: Experiment, question: str) -> Path:
     try:
         return record.write(experiment, question)
     except OSError as error:
-        fix = "make it writable, or do without a record: --no-record, and --json FILE for the runs"
-        raise LabError(f"cannot write in {record.DIRECTORY}: {error.strerror or error}", fix) from None
+        raise record.refused(error) from None
 
 
 def _compare(workload: Workload, sides: Sequence[Allocator], plan: Plan) -> pairs.Comparison:

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lab import durations, lineup, peers, programs, results, store, workloads
+from lab import durations, files, lineup, peers, programs, results, store, workloads
 from lab.errors import AskedWrongly, LabError
 from lab.model import Allocator, Machine, Workload
 from lab.progress import Progress, spoken_time
@@ -69,16 +69,14 @@ def command(
     card.speed.skipped = skipped
     for name in SECTIONS:
         card.status[name].reason = "" if name in parts else "not asked for"
-    _make(directory)
+    directory = _make(directory, bool(out))
     setting = Setting(allocators, chosen, seed, full, pinned)
     if not quiet:
         _announce(card, chosen, seconds, parts)
     with Progress(seconds, quiet, label="scorecard") as progress:
         setting.tell = progress.say
         whole = conduct.conduct(card, setting, seconds, parts)
-    document = _give(card, directory, kept, to_json)
-    if to_json != "-":
-        print("\n".join(_said(document, card, directory)))
+    _give(card, directory, kept, to_json)
     if not whole:
         raise KeyboardInterrupt
     return 1 if any(status.state == FAILED for status in card.status.values()) else 0
@@ -95,13 +93,17 @@ def _directory(out: str) -> Path:
     return path
 
 
-def _make(directory: Path) -> None:
+def _make(directory: Path, asked: bool) -> Path:
     """Made before an hour is measured, not after; and after all that could be asked wrongly, so that nothing empty stays."""
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        if asked:
+            directory.mkdir(parents=True, exist_ok=True)
+        else:
+            directory = files.fresh(directory)
         (directory / "scorecard.html").touch()
     except OSError as error:
         raise _refused(directory, error.strerror or "") from None
+    return directory
 
 
 def _refused(directory: Path, why: str) -> LabError:
@@ -169,11 +171,30 @@ def _announce(card: Scorecard, chosen: Sequence[Workload], seconds: float, parts
         print(f"hakmem: {line}", file=sys.stderr)
 
 
-def _give(card: Scorecard, directory: Path, kept: Path, to_json: str) -> Document:
-    """Writes the page, then the store and the JSON; a store that cannot be written costs only a warning."""
+def _give(card: Scorecard, directory: Path, kept: Path, to_json: str) -> None:
+    """Stores the result, writes the JSON and the page, and says what it says: each also when another cannot be written.
+
+    A store that cannot be written costs only a warning.
+    """
     record = store.Record.now(changes.KIND, asdict(card), card.options, card.machine)
     earlier, since = _earlier(card, kept)
     document = page.write(card, record.date.replace("T", " ")[:16] + " UTC", earlier, since)
+    try:
+        store.append(record, kept)
+    except LabError as error:
+        print(error.text(), file=sys.stderr)
+    try:
+        if to_json:
+            results.give([], store.plain(asdict(record)), to_json)
+    finally:
+        try:
+            _write(document, directory)
+        finally:
+            if to_json != "-":
+                print("\n".join(_said(document, card, directory)))
+
+
+def _write(document: Document, directory: Path) -> None:
     try:
         (directory / "scorecard.html").write_text(html.write(document), encoding="utf-8")
         (directory / "scorecard.md").write_text(markdown.write(document), encoding="utf-8")
@@ -181,13 +202,6 @@ def _give(card: Scorecard, directory: Path, kept: Path, to_json: str) -> Documen
             (directory / name).write_text(pictures.standalone(figure), encoding="utf-8")
     except OSError as error:
         raise _refused(directory, error.strerror or "") from None
-    try:
-        store.append(record, kept)
-    except LabError as error:
-        print(error.text(), file=sys.stderr)
-    if to_json:
-        results.give([], store.plain(asdict(record)), to_json)
-    return document
 
 
 def _earlier(card: Scorecard, kept: Path) -> tuple[list[changes.Change] | None, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Annotated
 
@@ -16,9 +15,6 @@ from lab.soak import sources, table
 from lab.soak.files import Directory
 from lab.soak.measure import measure
 from lab.soak.outcome import Soak
-
-ROOT = Path(__file__).resolve().parents[2]
-
 
 def command(
     duration: Annotated[str, typer.Option(help="how long in all: 90s, 5m, 1h")] = "60m",
@@ -49,7 +45,7 @@ def command(
         print(f"hakmem: epochs of {length:.2g} s, not --epoch {epoch}: one of each is to fit in --duration {duration}", file=sys.stderr)
     driver = lineup.program(programs.MIXED)
     proofs = lineup.proven(sources.mixed(driver, 1, ws, seed), allocators)
-    directory = Directory(Path(out) if out else _directory(), [a.name for a in allocators], model)
+    directory = Directory(Path(out) if out else None, [a.name for a in allocators], model)
     with directory as files, Progress(limit, quiet, label="soak") as progress:
 
         def on_epoch(soak: Soak, name: str) -> None:
@@ -78,10 +74,6 @@ def command(
     if soak.interrupted:
         raise KeyboardInterrupt
     return 1 if soak.crashed else 0
-
-
-def _directory() -> Path:
-    return ROOT / "results" / f"soak-{datetime.now(timezone.utc):%Y%m%d-%H%M%S}"
 
 
 def _said(soak: Soak, name: str) -> str:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 from lab.progress import spoken_time
-from lab.scorecard.card import LongRunRow, Scorecard
+from lab.scorecard.card import FEW, LongRunRow, Scorecard
 from lab.scorecard.speed import OFFICIAL, OFFICIAL_FAMILY
 from lab.scorecard.words import mb, percent, rate
+from lab.steadiness import WANTED_EPOCHS
 
 MILESTONES = {"M1": 0.50, "M2": 0.55, "M3": 0.60, "M4": 0.65}
 CALLS_BAR, CALLS_AIM = 1e-7, 1e-8
 SPEED_MB, LEAN_MB, AIM_MB = 35.0, 10.0, 2.5
 RSS_DRIFT = 5.0
 DRIFT = -5.0
+DRIFT_WANTED = "> -5 % over 30 to 60 min"
 CV = 2.0
 P99_TO_P50 = 1.05
 LATENCY_CV = 3.0
@@ -23,7 +25,7 @@ LATENCY_CV = 3.0
 
 @dataclass
 class Bar:
-    """`met` is None when there is no figure, or the machine was too `noisy`. `aim` is where we want to get to beyond the bar."""
+    """`met` is None when there is no figure, too `few` of them, or the machine was too `noisy`. `aim`: where we want to get to beyond the bar."""
 
     section: str
     what: str
@@ -33,6 +35,11 @@ class Bar:
     aim: str = ""
     aim_met: bool | None = None
     noisy: bool = False
+    few: bool = False
+
+    def of_too_few(self) -> Bar:
+        """The same, not judged: it would be met by as little as one look."""
+        return replace(self, met=None, aim_met=None, noisy=False, few=True)
 
 
 def bars(card: Scorecard) -> list[Bar]:
@@ -60,11 +67,13 @@ def _speed(card: Scorecard) -> list[Bar]:
             found.append(Bar("speed", what, "-", "100 %", None))
             continue
         said = f"{percent(against.ratio)}, milestone {milestone(against.ratio)}"
-        found.append(Bar("speed", what, said, "100 %", against.ratio >= 1))
+        bar = Bar("speed", what, said, "100 %", against.ratio >= 1)
+        found.append(bar.of_too_few() if against.standing == FEW else bar)
     best = row.best if row else None
     what = f"mixed workload, WS=400: speed to the best peer{f' ({best.peer})' if best else ''}"
     said, ahead = (percent(best.ratio), best.low > 1) if best else ("-", None)
-    return [*found, Bar("speed", what, said, "-", None, "ahead of every peer", ahead)]
+    bar = Bar("speed", what, said, "-", None, "ahead of every peer", ahead)
+    return [*found, bar.of_too_few() if best and best.standing == FEW else bar]
 
 
 def _calls(card: Scorecard) -> list[Bar]:
@@ -93,7 +102,12 @@ def _memory(card: Scorecard) -> list[Bar]:
     said, drift = (f"{soak.rss_drift:+.1f} %", soak.rss_drift) if soak else ("-", None)
     met = None if drift is None else drift < RSS_DRIFT
     aim_met = None if drift is None else drift <= 0
-    return [*found, Bar("memory", f"RSS drift{over}", said, "< +5 %", met, "0", aim_met)]
+    bar = Bar("memory", f"RSS drift{over}", said, "< +5 % over 5, 30 and 60 min", met, "0", aim_met)
+    return [*found, bar.of_too_few() if soak and _is_short(soak) else bar]
+
+
+def _is_short(row: LongRunRow) -> bool:
+    return len(row.throughput_ops_s) < WANTED_EPOCHS
 
 
 def _long_run(card: Scorecard) -> list[Bar]:
@@ -101,7 +115,7 @@ def _long_run(card: Scorecard) -> list[Bar]:
     mine = next((row for row in rows if row.name == card.subject), None)
     if mine is None:
         return [
-            Bar("long_run", "throughput drift", "-", "> -5 %", None),
+            Bar("long_run", "throughput drift", "-", DRIFT_WANTED, None),
             Bar("long_run", "CV of epochs", "-", "<= 2 %", None, "the steadiest of all"),
         ]
     over = f"over {spoken_time(card.long_run.seconds)}, {len(mine.throughput_ops_s)} epochs"
@@ -109,7 +123,7 @@ def _long_run(card: Scorecard) -> list[Bar]:
     drift, cv = f"{mine.drift:+.1f} %{beside}", f"{mine.cv:.1f} %"
     steadiest = mine is min(rows, key=lambda row: row.cv) if len(rows) > 1 else None
     return [
-        _of_epochs("long_run", f"throughput drift {over}", drift, "> -5 %", rows, mine, lambda row: DRIFT - row.drift),
+        _of_epochs("long_run", f"throughput drift {over}", drift, DRIFT_WANTED, rows, mine, lambda row: DRIFT - row.drift),
         _of_epochs("long_run", "CV of epochs", cv, "<= 2 %", rows, mine, lambda row: row.cv - CV, "the steadiest of all", steadiest),
     ]
 
@@ -131,7 +145,8 @@ def _of_epochs(
     """
     others = [beyond(row) for row in rows if row is not mine]
     noisy = bool(others) and 0 < beyond(mine) <= median(others) and min(others) > 0
-    return Bar(section, what, said, wanted, None if noisy else beyond(mine) <= 0, aim, aim_met, noisy)
+    bar = Bar(section, what, said, wanted, None if noisy else beyond(mine) <= 0, aim, aim_met, noisy)
+    return bar.of_too_few() if _is_short(mine) else bar
 
 
 def _tail(card: Scorecard) -> list[Bar]:

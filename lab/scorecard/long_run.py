@@ -16,11 +16,10 @@ from lab.scorecard.setting import Setting, Timer
 from lab.soak import measure as soaks
 from lab.soak import sources
 from lab.soak.outcome import Soak
-from lab.steadiness import EpochTail, Spread
+from lab.steadiness import WANTED_EPOCHS, EpochTail, Spread
 
 EPOCH_S = 1.0
 WORKING_SET = 400
-WANTED_EPOCHS = 10
 
 
 def measure(long_run: LongRun, setting: Setting, seconds: float) -> str:

@@ -50,10 +50,11 @@ def summary(card: Scorecard, judged: Sequence[Finding]) -> list[Block]:
         lines.append(f"Speed against the best peer, workload by workload ({len(card.speed.rows)}): {', '.join(said)}.")
     judgeable = [bar for bar in bars(card) if bar.met is not None]
     met = sum(bool(bar.met) for bar in judgeable)
-    if judgeable:
-        noisy = sum(bar.noisy for bar in bars(card))
-        untold = f"; {noisy} more that nobody met: the machine was too noisy to tell" if noisy else ""
-        lines.append(f"Bars of the contract: {met} of {len(judgeable)} met{untold}.")
+    noisy, few = (sum(getattr(bar, why) for bar in bars(card)) for why in ("noisy", "few"))
+    if judgeable or few:
+        others = f"; {noisy} more that nobody met: the machine was too noisy to tell" if noisy else ""
+        others += f"; {few} more are not judged: too little was measured" if few else ""
+        lines.append(f"Bars of the contract: {met} of {len(judgeable)} met{others}.")
     lines.append(
         f"Findings beyond noise: {sum(not each.wins for each in judged)} losses, {sum(each.wins for each in judged)} wins."
     )
@@ -101,17 +102,25 @@ def finding_table(found: Sequence[Finding], tone: str) -> Table:
 
 def bar_table(found: Sequence[Bar]) -> list[Block]:
     rows = [
-        [SECTIONS[bar.section], bar.what, bar.measured, bar.wanted, verdict(bar.met, bar.wanted, bar.noisy), bar.aim or "-", verdict(bar.aim_met, bar.aim)]
+        [
+            SECTIONS[bar.section], bar.what, bar.measured, bar.wanted, verdict(bar.met, bar.wanted, untold(bar)),
+            bar.aim or "-", verdict(bar.aim_met, bar.aim, untold(bar) if bar.few else ""),
+        ]
         for bar in found
     ]
     return [Table(["section", "what", "measured", "first bar", "", "where we aim", ""], rows, left=7)]
 
 
-def verdict(met: bool | None, wanted: str, noisy: bool = False) -> Cell:
+def untold(bar: Bar) -> str:
+    """Why it is not judged though there is a figure."""
+    return "too noisy to tell" if bar.noisy else "too little to tell" if bar.few else ""
+
+
+def verdict(met: bool | None, wanted: str, untold: str = "") -> Cell:
     if wanted in ("", "-"):
         return Cell("")
-    if noisy:
-        return Cell("too noisy to tell", "mild")
+    if untold:
+        return Cell(untold, "mild")
     if met is None:
         return Cell("not measured", "mild")
     return Cell("met", "good") if met else Cell("not met", "bad")

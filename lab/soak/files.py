@@ -10,30 +10,43 @@ import contextlib
 import json
 import re
 from collections.abc import Sequence
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TextIO
 
-from lab import csvs
+from lab import csvs, files
 from lab.curves import Chart, draw
 from lab.errors import LabError
 from lab.soak.outcome import Soak
 from lab.soak.sources import MODELS
 
 
+RESULTS = Path(__file__).resolve().parents[2] / "results"
+
+
 class Directory:
     """Where the files go; a context manager that closes them."""
 
-    def __init__(self, path: Path, names: Sequence[str], model: str) -> None:
-        """Makes the directory and begins the CSV files. Raises LabError when it cannot."""
-        self.path = path
+    def __init__(self, path: Path | None, names: Sequence[str], model: str) -> None:
+        """Makes the directory (None: one of the day under results/) and begins the CSV files.
+
+        Raises LabError when it cannot, or when a soak is there already.
+        """
+        self.path = path or RESULTS / f"soak-{datetime.now(timezone.utc):%Y%m%d-%H%M%S}"
         self._files: list[TextIO] = []
         self._writers: dict[str, csvs.Writer] = {}
         self._failed: LabError | None = None
         try:
-            path.mkdir(parents=True, exist_ok=True)
+            if path:
+                path.mkdir(parents=True, exist_ok=True)
+            else:
+                self.path = files.fresh(self.path)
             for name in names:
-                self._files.append(open(path / f"{file_name(name)}.csv", "w", encoding="utf-8"))
+                self._files.append(open(self.path / f"{file_name(name)}.csv", "x", encoding="utf-8"))
                 self._writers[name] = csvs.Writer(self._files[-1], MODELS[model].ROW)
+        except FileExistsError as error:
+            self.__exit__()
+            raise LabError(f"{error.filename} is there already", "choose another directory with --out") from None
         except OSError as error:
             self.__exit__()
             raise self._refused(error) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lab.soak.outcome import Soak
+from lab.steadiness import WANTED_EPOCHS
 from lab.tables import aligned
 
 TITLES = (
@@ -23,7 +24,7 @@ def lines(soak: Soak) -> list[str]:
         "others' mean in each epoch"
     ]
     fewest = min((len(rows) for rows in soak.rows.values()), default=0)
-    if fewest < 10:
+    if fewest < WANTED_EPOCHS:
         foot.append(f"only {fewest} epochs: the first and the last five overlap, so that drift is understated")
     foot += [f"CRASHED: {message}" for message in soak.crashed.values()]
     return [head, *aligned(TITLES, rows), *foot] if rows else [head, "no epoch was finished", *foot[2:]]

@@ -15,6 +15,8 @@ from pathlib import Path
 
 from settings import BENCH, PEERS, clean_environment, refuse  # first: it makes lab importable
 
+from lab import model, witness
+from lab.errors import LabError
 from lab.run import PEAK
 
 THROUGHPUT = re.compile(r"^Throughput = (\d+) ops/s \[iter=(\d+) ws=(\d+)\] time=([\d.]+)s$", re.M)
@@ -41,6 +43,16 @@ class Allocator:
         if not os.access(self.driver, os.X_OK):
             refuse(f"no driver at {self.driver} (scripts/build_bench.sh builds it)")
         self.label = label or re.sub(r"\.so.*$", "", os.path.basename(path)).replace(PREFIX, "")
+        if self.preload:
+            self.prove()
+
+    def prove(self):
+        """Ends the program when the library does not own malloc there: it would be glibc that is measured."""
+        claim = model.Allocator(self.label, self.preload, "", "", self.label)
+        try:
+            witness.prove(claim, self.command(1, 1), self.environment())
+        except LabError as error:
+            refuse(f"{error.message}; {error.fix}" if error.fix else error.message)
 
     def environment(self, **asked):
         return clean_environment(LD_PRELOAD=self.preload, **asked)
@@ -65,7 +77,8 @@ class Allocator:
             errors="replace",
         )
         if done.returncode != 0 or not THROUGHPUT.search(done.stdout):
-            raise RunFailed(f"{self.label}: exit status {done.returncode}: {(done.stderr or done.stdout).strip()[-300:]}")
+            words = (done.stderr or done.stdout).strip()[-300:] or "it is no driver of ours: it printed nothing"
+            raise RunFailed(f"{self.label}: exit status {done.returncode}: {words}")
         return done
 
     def throughput(self, iterations, working_set, seed=1, **asked):

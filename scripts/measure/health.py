@@ -15,7 +15,7 @@ import sys
 
 from allocators import PREFIX, THROUGHPUT, Allocator, RunFailed
 from output import Progress, millions, table, until_interrupted
-from settings import BENCH, number, refuse
+from settings import BENCH, no_arguments, number, refuse
 
 FIELDS = (
     "alloc free madvise madvise_enomem madvise_other madvise_disabled mmap_total fallback_mmap huge_alloc huge_fail "
@@ -78,6 +78,7 @@ def profiles(iterations, working_set):
 
 def main():
     modes = {"observe": observe, "profiles": profiles}
+    no_arguments(after=1)
     if len(sys.argv) != 2 or sys.argv[1] not in modes:
         refuse("one argument: observe or profiles")
     return modes[sys.argv[1]](number("ITERS", 20000000), number("WS", 400))

@@ -1,8 +1,15 @@
-"""Tables and progress. Progress goes to a terminal only; results go out as soon as they are known."""
+"""Tables and progress. Progress goes to a terminal only; results go out as soon as they are known.
+
+Also the end of a command: help, Ctrl-C, a reader that goes away, output that cannot be written.
+"""
 
 import sys
 
-import settings  # noqa: F401: it makes lab importable
+import settings  # first: it makes lab importable
+
+from lab import streams
+from lab.endings import endings
+from lab.errors import LabError
 from lab.tables import aligned
 
 
@@ -30,12 +37,27 @@ def millions(operations_per_second):
 
 
 def until_interrupted(main):
-    """Runs a command's main; Ctrl-C ends it quietly, what it has printed stays."""
+    """Runs a command's main, or says what it is for; Ctrl-C ends it quietly, what it has printed stays."""
+    streams.prepare()
+    status, ended = 0, []
     try:
-        status = main()
+        with endings() as ended:
+            if {"--help", "-h"} & set(sys.argv[1:]):
+                print(sys.modules["__main__"].__doc__.strip())
+            else:
+                status = main()
+            streams.flush()
     except KeyboardInterrupt:
         print("\ninterrupted: the results above stand", file=sys.stderr)
-        status = 130
-    except BrokenPipeError:
+        status = 128 + ended[0] if ended else 130
+    except streams.NoReader:
+        streams.give_up_output()
+        status = 141
+    except LabError as error:
+        streams.give_up_output()
+        print(f"{settings.PROGRAM}: {error.message}" + (f"; {error.fix}" if error.fix else ""), file=sys.stderr)
+        status = error.status
+    except OSError as error:
+        print(f"{settings.PROGRAM}: {error.filename or 'a file'}: {error.strerror}", file=sys.stderr)
         status = 1
     sys.exit(status)

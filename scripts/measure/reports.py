@@ -2,17 +2,18 @@
 
 import sys
 
-from settings import refuse  # first: it makes lab importable
-
-from lab.errors import LabError
+from output import until_interrupted
+from settings import refuse
 
 
 def report_each(report):
     """Calls report(path) for each argument; bad input ends the command with its message."""
-    if len(sys.argv) < 2:
-        refuse("at least one CSV file of a soak")
-    try:
+
+    def main():
+        if len(sys.argv) < 2:
+            refuse("at least one CSV file of a soak")
         for path in sys.argv[1:]:
             report(path)
-    except LabError as error:
-        refuse(error.message)
+        return 0
+
+    until_interrupted(main)

@@ -8,12 +8,13 @@ import sys
 
 from allocators import THROUGHPUT, Allocator, RunFailed
 from output import Progress, until_interrupted
-from settings import number, pin
+from settings import no_arguments, number, pin
 
 from lab.steadiness import Spread
 
 
 def main():
+    no_arguments()
     iterations, working_set, runs = number("ITERS", 20000000), number("WS", 400), number("RUNS", 10)
     allocator, progress, figures = Allocator(os.environ.get("BENCH_BIN") or "hakmem"), Progress(), []
     pin()

@@ -7,11 +7,13 @@ the driver's own BENCH_WORKLOAD, BENCH_THREADS and BENCH_EMPTY, and every NAME=v
 Importing it makes the modules of the lab importable that need the standard library only: what both need is there.
 """
 
+import math
 import os
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = Path(sys.argv[0]).name
 sys.path.insert(0, str(ROOT))
 
 BENCH = Path(os.environ.get("BENCH_DIR") or ROOT / "build/bench")
@@ -22,8 +24,14 @@ PASSED_ON = ("BENCH_WORKLOAD", "BENCH_THREADS", "BENCH_EMPTY")
 
 def refuse(message):
     """Ends the program: the input is wrong or a tool is missing."""
-    print(f"{Path(sys.argv[0]).name}: {message}", file=sys.stderr)
+    print(f"{PROGRAM}: {message}", file=sys.stderr)
     sys.exit(2)
+
+
+def no_arguments(after=0):
+    """For a command that is told everything by variables, but for its first words."""
+    if sys.argv[1 + after :]:
+        refuse(f"it takes no arguments, as '{sys.argv[1 + after]}', but variables (--help says which)")
 
 
 def number(name, default, lowest=1, kind=int):
@@ -32,7 +40,9 @@ def number(name, default, lowest=1, kind=int):
     try:
         value = kind(text)
     except ValueError:
-        refuse(f"{name} must be a number, not '{text}'")
+        value = math.nan
+    if not math.isfinite(value):
+        refuse(f"{name} must be a {'whole number' if kind is int else 'number'}, not '{text}'")
     if value < lowest:
         refuse(f"{name} must be at least {lowest}, not {text}")
     return value
@@ -62,13 +72,16 @@ def clean_environment(**asked):
 
 
 def pin():
-    """Keeps this process and its children on one CPU (the last one allowed), unless PIN=off or threads are measured."""
+    """Keeps this process and its children on one CPU, PIN or the last one allowed; unless PIN=off, or threads are measured."""
+    allowed, asked = os.sched_getaffinity(0), os.environ.get("PIN")
+    if asked and asked != "off" and asked not in map(str, allowed):
+        refuse(f"PIN must be off or one of the CPUs {', '.join(map(str, sorted(allowed)))}, not '{asked}'")
     threaded = os.environ.get("BENCH_WORKLOAD") in ("producer_consumer", "thread_churn")
-    if os.environ.get("PIN") == "off" or threaded or number("BENCH_THREADS", 1) > 1:
+    if asked == "off" or threaded or number("BENCH_THREADS", 1) > 1:
         return None
     try:
-        cpu = int(os.environ.get("PIN") or max(os.sched_getaffinity(0)))
+        cpu = int(asked or max(allowed))
         os.sched_setaffinity(0, {cpu})
         return cpu
-    except (OSError, ValueError):
+    except OSError:
         return None

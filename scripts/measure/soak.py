@@ -14,7 +14,7 @@ import sys
 
 import allocators
 from output import Progress, until_interrupted
-from settings import clean_environment, number, refuse
+from settings import clean_environment, no_arguments, number, refuse
 
 from lab import csvs, model
 from lab.errors import CrashError
@@ -26,7 +26,8 @@ def soak(kind, duration, working_set):
     """Prints the CSV; raises CrashError when the driver does not end well."""
     chosen = allocators.Allocator(os.environ.get("BENCH_BIN") or "hakmem")
     side = model.Allocator(chosen.label, chosen.preload, "", "", chosen.label)
-    asked = clean_environment(HAKMEM_PROFILE=os.environ.get("HAKMEM_PROFILE") or None)
+    profile = os.environ.get("HAKMEM_PROFILE") or None
+    asked = clean_environment(HAKMEM_PROFILE=profile, HAKMEM_STRICT=1 if profile else None)  # a wrong name is not ignored
 
     def mixed(iterations):
         return sources.mixed(chosen.driver, iterations, working_set, 1, asked)
@@ -48,6 +49,7 @@ def soak(kind, duration, working_set):
 
 
 def main():
+    no_arguments(after=1)
     if len(sys.argv) != 2 or sys.argv[1] not in sources.MODELS:
         refuse("one argument: steps or single")
     duration = number("DURATION_SEC", 300, lowest=0.001, kind=float)

@@ -29,8 +29,17 @@ def default_libraries():
 
 def empty_library(directory):
     path = Path(directory) / "libempty.so"
-    subprocess.run([needed("cc", "gcc"), "-shared", "-o", path, "-x", "c", "/dev/null"], check=True)
+    done = subprocess.run([needed("cc", "gcc"), "-shared", "-o", path, "-x", "c", "/dev/null"], capture_output=True, text=True)
+    if done.returncode != 0:
+        refuse(f"cannot make {path}: {done.stderr.strip()[-300:]}")
     return str(path)
+
+
+def is_preloaded(library):
+    """The loader says so when it cannot, and goes on without it."""
+    environment = clean_environment(LD_PRELOAD=library)
+    done = subprocess.run([shutil.which("true")], env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    return b"cannot be preloaded" not in done.stderr
 
 
 def system_calls(library, directory):
@@ -53,6 +62,9 @@ def main():
     missing = [path for path in libraries if not os.path.isfile(path)]
     if missing or not libraries:
         refuse(f"no such library: {missing[0]}" if missing else "nothing is built yet: run ./hakmem build")
+    ignored = [path for path in libraries if not is_preloaded(path)]
+    if ignored:
+        refuse(f"{ignored[0]} cannot be preloaded: it is no shared library for this machine")
     runs, progress = number("RUNS", 41), Progress()
     with tempfile.TemporaryDirectory() as directory:
         everyone = [empty_library(directory), *libraries]

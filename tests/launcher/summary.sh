@@ -64,9 +64,30 @@ expect_words out 'fast is broken' 'the words of the compiler'
 expect_words out '^fast  *0  *1  *0  *[0-9]*   *(build)$' 'the row of a variant that does not build'
 expect_words out '^2 passed, 1 failed, 1 skipped$' 'the variants after it still run'
 
+sed -i '/HAKMEM_VARIANT_FAST/,$d' "$tree/src/stub.h"
 try "$tree/hakmem" test standard
 expect_status 0 'a run without failures'
 expect_words out '^2 passed, 0 failed, 1 skipped$' 'a run without failures'
+
+# What is known of failures is not lost: neither a row that cannot be written, nor the word of ctest.
+mkdir "$work/full" "$work/uneasy"
+printf '#!/bin/sh\nd=$(%s "$@") && ln -s /dev/full "$d/counts" && echo "$d"\n' "$(command -v mktemp)" >"$work/full/mktemp"
+printf '#!/bin/sh\n%s "$@"\nexit 8\n' "$(command -v ctest)" >"$work/uneasy/ctest"
+chmod +x "$work/full/mktemp" "$work/uneasy/ctest"
+try env PATH="$work/full:$PATH" "$tree/hakmem" test standard
+expect_status 1 'a row that cannot be written'
+expect_words err 'cannot write in .*set TMPDIR' 'a row that cannot be written'
+try env PATH="$work/uneasy:$PATH" "$tree/hakmem" test standard
+expect_status 1 'a failure that the results do not show'
+expect_words out '^2 passed, 1 failed, 1 skipped$' 'a failure that the results do not show'
+expect_words out '^standard  *2  *1  *1  *[0-9]*   *(ctest: exit status 8)$' 'a failure that the results do not show'
+
+# Interrupted: the variants that were tested until then are said.
+printf '#!/bin/sh\ncase "$*" in */fast\ *) kill -TERM $PPID; exit 8 ;; esac\n%s "$@"\n' "$(command -v ctest)" >"$work/uneasy/ctest"
+try env PATH="$work/uneasy:$PATH" "$tree/hakmem" test standard fast
+expect_status 143 'a run that is ended'
+expect_words out '^2 passed, 0 failed, 1 skipped; not all variants were tested$' 'a run that is ended'
+expect_words err 'interrupted' 'a run that is ended'
 
 try "$tree/hakmem" test all
 expect_status 2 'an unknown variant'
