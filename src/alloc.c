@@ -14,22 +14,34 @@ static COLD void *alloc_fail(void) {
 }
 
 /* A thread that has handed its heap back borrows one for a single block. It may be one that a fork has left with blocks at hand. */
-static void *alloc_borrowed(unsigned class) {
-    struct heap *heap = lifecycle_ended() ? heap_take() : NULL;
+static COLD void *alloc_borrowed(unsigned class) {
+    struct heap *heap = heap_take();
     if (!heap)
-        return alloc_fail();
+        return NULL;
     void *block = alloc_hit(heap, class);
     if (!block && (block = heap_refill(heap, class)) != NULL)
         alloc_count_malloc(heap, class);
     heap_retire(heap);
+    return block;
+}
+
+/* NULL: there is no memory for a heap, or for the block of a thread that has ended. */
+static ALWAYS_INLINE void *alloc_first_try(size_t size, unsigned class, const void *caller) {
+    if (lifecycle_attach())
+        return heap_is_watched() ? alloc_watched(size, class, caller) : alloc_class(size, class);
+    return lifecycle_forced() ? next_malloc(size) : lifecycle_ended() ? alloc_borrowed(class) : NULL;
+}
+
+static COLD void *alloc_first_again(size_t size, unsigned class, const void *caller) {
+    purge_for_space();
+    void *block = alloc_first_try(size, class, caller);
     return block ? block : alloc_fail();
 }
 
+/* Who has got a heap by it has tried twice already. */
 COLD static void *alloc_first(size_t size, unsigned class, const void *caller) {
-    struct heap *heap = lifecycle_attach();
-    if (heap)
-        return heap_is_watched() ? alloc_watched(size, class, caller) : alloc_class(size, class);
-    return lifecycle_forced() ? next_malloc(size) : alloc_borrowed(class);
+    void *block = alloc_first_try(size, class, caller);
+    return LIKELY(block || heap_own || lifecycle_forced()) ? block : alloc_first_again(size, class, caller);
 }
 
 static NOINLINE void *alloc_without_heap(size_t size, unsigned class, const void *caller) {
@@ -78,7 +90,7 @@ NOINLINE void *alloc_miss_for(size_t size, unsigned class, struct heap *heap, co
 
 /* The second try. A size that no system has is refused before anything is given back in vain. */
 static COLD void *alloc_large_again(size_t size, size_t alignment, bool *zeroed) {
-    if (size > PTRDIFF_MAX)
+    if (size >> PAGEMAP_ADDRESS_SHIFT)
         return alloc_fail();
     purge_for_space();
     void *block = large_new(size, alignment, zeroed);

@@ -224,8 +224,9 @@ static NOINLINE struct large *large_take_fit(size_t bytes, size_t fit, size_t al
 static NOINLINE struct large *large_new_from_below(size_t size, size_t bytes, size_t fit, size_t alignment,
                                                    enum large_wish wish, bool *zeroed) {
     bool run = bytes <= LARGE_RUN_MOST && alignment == UNIT_SIZE;
-    struct large *large =
-        run ? large_new_run(size, bytes, wish, zeroed) : large_new_mapping(fit, alignment, zeroed);
+    struct large *large = run ? large_new_run(size, bytes, wish, zeroed) : NULL;
+    if (!large) /* superslabs end at a TiB */
+        large = large_new_mapping(fit, alignment, zeroed);
     if (!large)
         return NULL;
     favour_take(&larges.lock);

@@ -99,7 +99,7 @@ static bool large_stretch(struct large *large, size_t bytes) {
     size_t before = large->extent, last = seams_last(&large->seams);
     if (!limit_take(bytes - before))
         return false;
-    if (os_remap(large->start + last, before - last, bytes - last, false)) {
+    if (os_remap(large->start + last, before - last, bytes - last)) {
         large_count_mapped(bytes - before);
         large->extent = bytes;
         return true;

@@ -150,6 +150,32 @@ static void *large_shrink_mapping(struct large *large, size_t bytes) {
     return large_set(large, bytes, extent);
 }
 
+/* There is no room for a second mapping beside it, under a limit of the kernel's. What has pages of others is several of its mappings,
+ * and stays. */
+static void *large_move_away(struct large *large, size_t bytes, size_t extent) {
+    size_t before = large->extent;
+    if (seams_count(&large->seams) > 0 || !pagemap_keep() || !limit_take(extent - before))
+        return NULL;
+    pagemap_set(large->start, 1, PAGEMAP_NONE, NULL);
+    unsigned char *start = os_remap_away(large->start, before, extent, UNIT_SIZE);
+    if (!start) {
+        pagemap_set(large->start, 1, PAGEMAP_MAPPING, large);
+        limit_give(extent - before);
+        return NULL;
+    }
+    large_count_mapped(extent - before);
+    favour_take(&larges.lock);
+    large_leave(large);
+    large->start = start;
+    large->extent = extent;
+    large_enter(large, bytes);
+    favour_release(&larges.lock);
+    bool reserved = pagemap_reserve(start, 1); /* what is kept is enough */
+    ASSERT(P1, reserved);
+    pagemap_set(start, 1, PAGEMAP_MAPPING, large);
+    return start;
+}
+
 static void *large_resize_mapping(struct large *large, size_t bytes) {
     size_t before = large->extent, extent = spare_round(bytes);
     if (bytes < large->bytes)
@@ -162,9 +188,10 @@ static void *large_resize_mapping(struct large *large, size_t bytes) {
     if (!limit_take(extent - before))
         return NULL;
     size_t last = seams_last(&large->seams);
-    if (!os_remap(large->start + last, before - last, extent - last, false)) {
+    if (!os_remap(large->start + last, before - last, extent - last)) {
         limit_give(extent - before);
-        return large_move(large, bytes, large_map(extent, UNIT_SIZE, before));
+        void *moved = large_move(large, bytes, large_map(extent, UNIT_SIZE, before));
+        return moved ? moved : large_move_away(large, bytes, extent);
     }
     large_count_mapped(extent - before);
     large->huge |= large_ask(large, large->start, extent);

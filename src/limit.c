@@ -166,11 +166,15 @@ bool limit_may_purge(void) {
     return true;
 }
 
-/* Calls so far of which each may have made a mapping, or made two of one. */
+/* Mappings that calls may have made so far, or more: advice that gives nothing back may be of what pages there are to be, which makes three
+ * of one. */
 static uint64_t limit_map_calls(void) {
+    uint64_t advice = atomic_load_explicit(&os_counts.advise, memory_order_relaxed),
+             decommits = atomic_load_explicit(&os_counts.decommit, memory_order_relaxed);
     return atomic_load_explicit(&os_counts.map, memory_order_relaxed) +
            atomic_load_explicit(&os_counts.unmap, memory_order_relaxed) +
-           atomic_load_explicit(&os_counts.remap, memory_order_relaxed);
+           atomic_load_explicit(&os_counts.remap, memory_order_relaxed) +
+           (advice > decommits ? 2 * (advice - decommits) : 0);
 }
 
 /* The next look comes when, at worst, four fifths could have been reached. */

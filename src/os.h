@@ -77,8 +77,13 @@ void *os_map_aligned(size_t bytes, size_t alignment, void *hint);
 /* False when the range stays mapped (the process may own too many mappings to split one). */
 bool os_unmap(void *address, size_t bytes);
 
-/* Grows or shrinks; in place unless may_move. NULL when refused: the old range is untouched. */
-void *os_remap(void *address, size_t old_bytes, size_t new_bytes, bool may_move);
+/* Grows or shrinks in place. NULL when refused: the range is untouched. */
+void *os_remap(void *address, size_t old_bytes, size_t new_bytes);
+
+/* Grows and moves to where the kernel likes, at a multiple of `alignment` (a power of two, at least a page). Never are both ranges mapped
+ * at once, for a limit of addresses would count both; but all of it may be copied to get the alignment. The old range has to be one mapping
+ * of the kernel's. NULL when refused: the old range is untouched. */
+void *os_remap_away(void *address, size_t old_bytes, size_t new_bytes, size_t alignment);
 
 /* Moves the pages over `target`, a range of new_bytes that we mapped before. The old range has to be one mapping of the
  * kernel's, as one that os_map made is, and what was moved as a whole. NULL when refused: both ranges are still mapped, and

@@ -234,8 +234,33 @@ static void *os_remap_call(void *address, size_t old_bytes, size_t new_bytes, in
     return (void *)result;
 }
 
-void *os_remap(void *address, size_t old_bytes, size_t new_bytes, bool may_move) {
-    return os_remap_call(address, old_bytes, new_bytes, may_move ? MREMAP_MAYMOVE : 0, NULL, 0);
+void *os_remap(void *address, size_t old_bytes, size_t new_bytes) {
+    return os_remap_call(address, old_bytes, new_bytes, 0, NULL, 0);
+}
+
+/* To a higher place that overlaps, the last page first. A page of zeros is not written, for it may not be in memory. */
+static void os_shift(unsigned char *to, const unsigned char *from, size_t bytes) {
+    size_t page = os_page_size();
+    for (size_t at = bytes; to != from && at > 0;) {
+        at -= page;
+        if (memcmp(to + at, from + at, page) != 0)
+            memcpy(to + at, from + at, page);
+    }
+}
+
+void *os_remap_away(void *address, size_t old_bytes, size_t new_bytes, size_t alignment) {
+    size_t room = new_bytes + alignment - os_page_size();
+    unsigned char *moved = os_remap_call(address, old_bytes, room, MREMAP_MAYMOVE, NULL, 0);
+    if (!moved)
+        return NULL;
+    unsigned char *start = (unsigned char *)align_up((uintptr_t)moved, alignment);
+    size_t before = (size_t)(start - moved);
+    os_shift(start, moved, old_bytes);
+    if (before > 0)
+        os_unmap(moved, before);
+    if (before + new_bytes < room)
+        os_unmap(start + new_bytes, room - before - new_bytes);
+    return start;
 }
 
 void *os_remap_to(void *address, size_t old_bytes, size_t new_bytes, void *target) {

@@ -26,6 +26,7 @@ SPARSE uint32_t pagemap_window[PAGEMAP_WINDOW_UNITS];
 static struct {
     struct lock lock;
     uintptr_t next_superslab, next_mapping;
+    struct pagemap_leaf *kept; /* unused: where nothing else can be had */
 } pagemap = {.lock = LOCK_INITIAL(4)};
 
 /* Apart, because they start as zeros: they take no room in the file and no page until they are used. */
@@ -71,18 +72,39 @@ bool pagemap_is_near(const void *address) {
     return pagemap_record_slot(pagemap_unit(address)) != NULL;
 }
 
+static COLD void *pagemap_take_kept(void) {
+    void *kept = pagemap.kept;
+    pagemap.kept = NULL;
+    return kept;
+}
+
+/* As much as a leaf at most, under the lock. NULL: no memory, and nothing is kept. */
+static void *pagemap_new(size_t bytes) {
+    void *new = metadata_new(bytes);
+    return LIKELY(new != NULL) ? new : pagemap_take_kept();
+}
+
+bool pagemap_keep(void) {
+    lock_take(&pagemap.lock);
+    if (!pagemap.kept)
+        pagemap.kept = metadata_new(sizeof *pagemap.kept);
+    bool kept = pagemap.kept != NULL;
+    lock_release(&pagemap.lock);
+    return kept;
+}
+
 static bool pagemap_reserve_unit(size_t unit) {
     if (pagemap_record_slot(unit))
         return true;
     if (unit < PAGEMAP_WINDOW_UNITS) {
-        void **chunk = metadata_new(PAGEMAP_CHUNK_UNITS * sizeof(void *));
+        void **chunk = pagemap_new(PAGEMAP_CHUNK_UNITS * sizeof(void *));
         if (chunk)
             __atomic_store_n(&pagemap_chunks[unit >> PAGEMAP_CHUNK_SHIFT], chunk, __ATOMIC_RELEASE);
         return chunk != NULL;
     }
     if (unit >> PAGEMAP_LEAF_SHIFT >= LEAVES)
         return false;
-    struct pagemap_leaf *leaf = metadata_new(sizeof(struct pagemap_leaf));
+    struct pagemap_leaf *leaf = pagemap_new(sizeof(struct pagemap_leaf));
     if (leaf)
         __atomic_store_n(&pagemap_leaves[unit >> PAGEMAP_LEAF_SHIFT], leaf, __ATOMIC_RELEASE);
     return leaf != NULL;

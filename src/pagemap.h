@@ -88,6 +88,9 @@ void pagemap_prepare(void);
 /* Makes room for tags and records of `units` units from `start`. False when there is no memory for it. */
 bool pagemap_reserve(const void *start, size_t units);
 
+/* Keeps room for one unit anywhere, so that the next pagemap_reserve of one says yes. False: there is no memory for it. */
+bool pagemap_keep(void);
+
 /* Gives `units` reserved units this tag and record; to take them away: tag PAGEMAP_NONE, record NULL. */
 void pagemap_set(const void *start, size_t units, uint32_t tag, void *record);
 

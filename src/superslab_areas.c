@@ -58,8 +58,10 @@ static void superslab_calm(struct superslab *home, const unsigned char *start, s
     for (unsigned area = 0; area < home->units / AREA_UNITS; area++) {
         unsigned char *at = home->start + area * AREA_SIZE;
         bool whole = start <= at && at + AREA_SIZE <= start + bytes;
-        if (superslab_touches(at, start, bytes) && !whole && !superslab_is_calm(home, area) &&
-            limit_may_split() && os_advise(at, AREA_SIZE, OS_SMALL))
+        if (!superslab_touches(at, start, bytes) || whole || superslab_is_calm(home, area))
+            continue;
+        limit_count_mappings();
+        if (limit_may_split() && os_advise(at, AREA_SIZE, OS_SMALL))
             __atomic_fetch_or(&home->calm, (uint8_t)(1u << area), __ATOMIC_RELAXED);
     }
 }

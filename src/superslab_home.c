@@ -51,7 +51,8 @@ bool superslab_clear(void *start, size_t bytes) {
     return superslabs.decommit && !superslabs.decommit_lazily && os_advise(start, bytes, OS_DONTNEED);
 }
 
-/* Gives claimed units home. Under the lock, which is not held during the call. Returns whether they went. */
+/* Gives claimed units home. Under the lock, which is not held during calls: who forks meanwhile finds that they leave. Returns whether
+ * they went. */
 static bool superslab_send_home(struct superslab *home, uint64_t mask) {
     unsigned char *start = home->start + (size_t)bits_lowest(mask) * UNIT_SIZE;
     home->leaving |= mask;
@@ -59,6 +60,8 @@ static bool superslab_send_home(struct superslab *home, uint64_t mask) {
     lock_release(&superslabs.lock);
     bool advised = superslab_decommit(home, start, (size_t)bits_count(mask) * UNIT_SIZE); /* P4: claimed */
     lock_take(&superslabs.lock);
+    if (advised && !superslabs.decommit_lazily)
+        superslab_rouse(home, mask);
     superslabs.leaving--;
     home->leaving &= ~mask;
     return advised;
@@ -79,8 +82,6 @@ static size_t superslab_purge_from(uint32_t *from, bool rested, size_t keep, uns
             break;
         }
         bool advised = superslab_send_home(home, mask);
-        if (advised && !superslabs.decommit_lazily)
-            superslab_rouse(home, mask);
         superslab_return_empty(home, mask, !advised || superslabs.decommit_lazily);
         if (advised)
             purged += (size_t)bits_count(mask) * UNIT_SIZE;

@@ -4,8 +4,11 @@
  * The worker must get at least 128 MiB in blocks of 40,000 bytes, then NULL with ENOMEM, never a crash; small
  * blocks and realloc fail as politely, and contents stay. After all is freed 100 MiB in one piece must be there
  * again. Then real programs (perl, python3) run under the limit; one that fails without the library is left out.
+ *
+ * A block that cannot grow where it is, and of which two have no room (`ulimit -v`, `ulimit -d`), moves without a second mapping beside it.
  */
 #include "hostile.h"
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 enum { MOST = 8000, SIZE = 40000 };
@@ -14,6 +17,42 @@ static void limit(void) {
     struct rlimit bytes = {256u << 20, 256u << 20};
 
     CHECK(setrlimit(RLIMIT_AS, &bytes) == 0);
+}
+
+static void limit_data(void) {
+    struct rlimit bytes = {256u << 20, 256u << 20};
+
+    CHECK(setrlimit(RLIMIT_DATA, &bytes) == 0);
+}
+
+/* Something of the program's own lies behind the block each time. */
+static void grow(void) {
+    enum { MIB = 1 << 20, STEP = 16 * MIB, GROWN = 192 * MIB, EVERY = 64 << 10 };
+    size_t size = 2 * STEP;
+    unsigned char *block = malloc(size);
+    CHECK(block != NULL);
+    for (size_t at = 0; at < size; at += EVERY)
+        block[at] = (unsigned char)(at / EVERY % 251);
+    for (; size < GROWN; size += STEP) {
+        unsigned char *end = block + size;
+        for (size_t i = 0; i < STEP / MIB; i++)
+            mmap(end + i * MIB, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+        block = realloc(block, size + STEP);
+        CHECK(block != NULL && (uintptr_t)block % 16 == 0);
+        for (size_t at = size; at < size + STEP; at += EVERY)
+            block[at] = (unsigned char)(at / EVERY % 251);
+    }
+    for (size_t at = 0; at < size; at += EVERY)
+        CHECK(block[at] == at / EVERY % 251);
+    CHECK(malloc_usable_size(block) >= size);
+    unsigned char *other = malloc(4 * MIB);
+    CHECK(other != NULL);
+    free(block);
+    block = malloc(GROWN);
+    CHECK(block != NULL);
+    free(block);
+    free(other);
+    churn(3, 2000);
 }
 
 static void limit_without_library(void) {
@@ -73,9 +112,14 @@ int main(int argc, char **argv) {
     static char perl_name[] = "perl", python_name[] = "python3", perl_option[] = "-e", python_option[] = "-c";
 
     if (is_worker(argc, argv)) {
-        worker();
+        if (getenv("GROWS"))
+            grow();
+        else
+            worker();
         return 0;
     }
+    run_worker((const char *const[]){"GROWS=1", NULL}, limit);
+    run_worker((const char *const[]){"GROWS=1", NULL}, limit_data);
     run_worker(NULL, limit);
     run_program((char *[]){perl_name, perl_option, perl, NULL}, "100000\n");
     run_program((char *[]){python_name, python_option, python, NULL}, "7888890\n");

@@ -138,7 +138,9 @@ static void os_P1_failures_keep_errno(void **state) {
     refuse(SYS_munmap, ENOMEM, 1);
     assert_false(os_unmap(p, MIB));
     refuse(SYS_mremap, ENOMEM, 1);
-    assert_null(os_remap(p, MIB, 2 * MIB, true));
+    assert_null(os_remap_away(p, MIB, 2 * MIB, MIB));
+    refuse(SYS_mremap, ENOMEM, 1);
+    assert_null(os_remap(p, MIB, 2 * MIB));
     refuse(SYS_madvise, EAGAIN, 1);
     assert_false(os_advise(p, MIB, OS_DONTNEED));
     assert_int_equal(errno, 77);
@@ -179,14 +181,41 @@ static void os_remap_keeps_content(void **state) {
     uint64_t before = mapped();
     unsigned char *p = os_map(MIB, NULL);
     p[MIB - 1] = 5;
-    p = os_remap(p, MIB, 8 * MIB, true);
+    p = os_remap_away(p, MIB, 8 * MIB, 4 * MIB);
     assert_non_null(p);
+    assert_int_equal((uintptr_t)p % (4 * MIB), 0);
     assert_int_equal(p[MIB - 1], 5);
     assert_int_equal(p[8 * MIB - 1], 0);
     assert_int_equal(mapped() - before, 8 * MIB);
-    assert_ptr_equal(os_remap(p, 8 * MIB, MIB, false), p);
+    assert_ptr_equal(os_remap(p, 8 * MIB, MIB), p);
     assert_int_equal(mapped() - before, MIB);
     assert_true(os_unmap(p, MIB));
+}
+
+static size_t resident_pages(void) {
+    char text[128] = "";
+    int fd = open("/proc/self/statm", O_RDONLY);
+    assert_true(fd >= 0 && read(fd, text, sizeof text - 1) > 0);
+    close(fd);
+    return strtoul(strchr(text, ' '), NULL, 10);
+}
+
+/* Wherever it came to lie: all that was written is there, and what was not takes no memory. */
+static void os_remap_away_copies_no_zeros(void **state) {
+    (void)state;
+    enum { EVERY = 16, PAGES = 16384 };
+    size_t page = os_page_size();
+    unsigned char *p = os_map(PAGES * page, NULL);
+    for (size_t i = 0; i < PAGES; i += EVERY)
+        p[i * page] = (unsigned char)(i / EVERY % 255 + 1);
+    size_t before = resident_pages();
+    p = os_remap_away(p, PAGES * page, 2 * PAGES * page, PAGES * page);
+    assert_non_null(p);
+    for (size_t i = 0; i < PAGES; i++)
+        assert_int_equal(p[i * page], i % EVERY == 0 ? i / EVERY % 255 + 1 : 0);
+    /* What is shifted is written in two places, but for the most part of them it is as much. */
+    assert_true(resident_pages() < before + 2 * PAGES / EVERY);
+    assert_true(os_unmap(p, 2 * PAGES * page));
 }
 
 static void os_remap_to_a_target_of_ours(void **state) {
@@ -688,6 +717,7 @@ int main(void) {
         cmocka_unit_test_setup(os_P3_aligned_map_trims_what_is_too_much, setup),
         cmocka_unit_test_setup(os_P3_aligned_map_fails_whole, setup),
         cmocka_unit_test_setup(os_remap_keeps_content, setup),
+        cmocka_unit_test_setup(os_remap_away_copies_no_zeros, setup),
         cmocka_unit_test_setup(os_remap_to_a_target_of_ours, setup),
         cmocka_unit_test_setup(os_target_of_a_refused_move_stays_mapped, setup),
         cmocka_unit_test_setup(os_move_out_leaves_zeroes, setup),

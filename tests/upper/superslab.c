@@ -1285,6 +1285,26 @@ static void superslab_in_a_child_of_fork_nothing_is_lost(void **state) {
     check_room();
 }
 
+static void superslab_in_a_child_nothing_of_an_area_that_asks_for_huge_pages_is_lost(void **state) {
+    (void)state;
+    superslab_unmap_free();
+    kernel.before_advise = NULL;
+    superslab_configure(0, true, false);
+    struct superslab_run run = superslab_take(AREA_UNITS / 2), other = superslab_take(AREA_UNITS / 2);
+    assert_true(run.home == other.home && run.home->huge);
+    superslab_give(run.home, run.start, AREA_UNITS / 2);
+    assert_int_equal(superslab_purge(0, ALWAYS), AREA_UNITS / 2 * (size_t)UNIT_SIZE);
+    assert_true(run.home->calm != 0);
+    superslab_give(other.home, other.start, AREA_UNITS / 2);
+    whole_children = kernel.advise.count = 0;
+    kernel.before_advise = fork_meanwhile;
+    superslab_purge(0, ALWAYS);
+    assert_int_equal(run.home->calm, 0);
+    assert_true(kernel.advise.count >= 2); /* home, and huge pages again */
+    assert_int_equal(whole_children, kernel.advise.count);
+    superslab_configure(SIZE_MAX, true, false);
+}
+
 int main(void) {
     limit_configure(SIZE_MAX - 1, 0, 0); /* so that what is held is counted */
     const struct CMUnitTest tests[] = {
@@ -1331,6 +1351,8 @@ int main(void) {
         cmocka_unit_test_setup(superslab_sorts_nothing_where_addresses_are_few, setup),
         cmocka_unit_test_setup(superslab_mixes_when_memory_is_refused, setup),
         cmocka_unit_test_setup(superslab_in_a_child_of_fork_nothing_is_lost, setup),
+        cmocka_unit_test_setup(superslab_in_a_child_nothing_of_an_area_that_asks_for_huge_pages_is_lost,
+                               setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
