@@ -6,15 +6,15 @@
 # library         both
 #
 # src/hakmem.c includes every room; a src/libc*.c or src/cxx*.c that it does not include is an object of its own.
-# src/libc_dlopen.c is in the shared library only.
+# src/libc_shared.c is in the shared library only.
 
 set(HAKMEM_SOURCES ${PROJECT_SOURCE_DIR}/src/hakmem.c)
 file(READ ${PROJECT_SOURCE_DIR}/src/hakmem.c shipped)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/hakmem.c)
 file(GLOB surface CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/libc*.c ${PROJECT_SOURCE_DIR}/src/cxx*.c)
 set(shared_only ${surface})
-list(FILTER shared_only INCLUDE REGEX /libc_dlopen.c$)
-list(FILTER surface EXCLUDE REGEX /libc_dlopen.c$)
+list(FILTER shared_only INCLUDE REGEX /libc_shared.c$)
+list(FILTER surface EXCLUDE REGEX /libc_shared.c$)
 foreach(source IN LISTS surface)
     get_filename_component(name ${source} NAME)
     string(FIND "${shipped}" "#include \"${name}\"" included)

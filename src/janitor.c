@@ -6,14 +6,15 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/prctl.h>
 
 enum janitor_state { JANITOR_NONE, JANITOR_STARTING, JANITOR_RUNS, JANITOR_REFUSED };
 
 _Static_assert(LARGE_HAND_MOST >= JANITOR_LEAST, "what is at hand for good would call nobody");
 
-enum { PATIENCE = 10 };         /* looks without a result */
-#define TRY_AGAIN_NS 1000000000 /* where there were too many threads */
+enum { PATIENCE = 10 };             /* looks without a result */
+#define TRY_AGAIN_NS 1000000000     /* where there were too many threads */
+#define ASK_FIRST_NS 1000000000ULL  /* until the first question whether anybody is left */
+#define ASK_LONGEST_NS (1ULL << 46) /* most of a day */
 /* Of the stack. libc takes the program's static thread-local storage out of it, and refuses what is too little. */
 #define STACK_LEAST (256 * KIB)
 #define STACK_MOST (64 * MIB)
@@ -92,17 +93,29 @@ static void janitor_look_on(void) {
     janitor_await_growth();
 }
 
+/* Until somebody wakes it, or all have gone. Who has gone without a word has left the process to this thread: it ends, as that one wanted.
+ * (Of kernels since 5.17 the last thread's status is the process's.) */
+static void janitor_sleep(void) {
+    int status;
+    for (uint64_t ns = ASK_FIRST_NS;
+         atomic_load_explicit(&janitor.awake, memory_order_acquire) == 0 && /* pairs with janitor_wake */
+         !janitor_is_alone();
+         ns = ns < ASK_LONGEST_NS ? 2 * ns : ns) {
+        os_wait_for(&janitor.awake, 0, ns);
+        if (atomic_load_explicit(&janitor.awake, memory_order_acquire) == 0 && !os_is_filtered() &&
+            os_first_has_ended(2, &status))
+            os_end_as(status);
+    }
+}
+
 static void *janitor_run(void *nothing) {
     sigset_t mask = janitor.mask;
-    prctl(PR_SET_NAME, "hakmem-janitor");
+    pthread_setname_np(pthread_self(), "hakmem-janitor");
     atomic_store_explicit(&janitor.state, JANITOR_RUNS, memory_order_seq_cst);
     if (!os_barrier_ready() && !os_is_filtered())
         os_barrier_prepare(); /* who waits for that waits for milliseconds: better here, and not for the first look */
     while (!janitor_is_alone() || !janitor_leaves()) {
-        while (atomic_load_explicit(&janitor.awake, memory_order_acquire) ==
-                   0 && /* pairs with janitor_wake */
-               !janitor_is_alone())
-            os_wait(&janitor.awake, 0);
+        janitor_sleep();
         janitor_look_on();
     }
     pthread_sigmask(SIG_SETMASK, &mask, NULL); /* libc may run the program's exit handlers here */
@@ -110,13 +123,13 @@ static void *janitor_run(void *nothing) {
 }
 
 /* 0, or the number of the error. Signals are blocked from its first instruction on. A filter of system calls may kill a
- * process for clone: with one, none is started. */
+ * process for clone: with one, none is started; nor in a child that libc knows nothing of, which may end without it. */
 static int janitor_start(void) {
     int kept = errno, refused = EINVAL;
     sigset_t all;
     pthread_attr_t attributes;
     pthread_t thread;
-    if (!os_is_filtered() && pthread_attr_init(&attributes) == 0) {
+    if (!os_is_filtered() && !os_is_unknown_child() && pthread_attr_init(&attributes) == 0) {
         sigfillset(&all);
         pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
         pthread_sigmask(SIG_SETMASK, &all, &janitor.mask);

@@ -1,20 +1,22 @@
 /* janitor: who gives free memory home, and when.
  *
  * Owns a thread. It is started by the first slow path that has freed JANITOR_LEAST bytes of a process that holds as much,
- * looks every HAKMEM_PURGE_DELAY (see purge) until nothing is left to do, and sleeps without waking until somebody frees
+ * looks every HAKMEM_PURGE_DELAY (see purge) until nothing is left to do, and sleeps until somebody frees
  * that much again. It never allocates and takes no part in what the program does: all signals are blocked, its name is
  * hakmem-janitor, and at the end of the process it just ends. It goes when the last thread that has allocated goes, so that
- * the process ends with that. A forked child starts its own.
+ * the process ends with that. A thread that ends without libc (the system call exit, a filter that kills it) tells nobody: so one that
+ * sleeps asks after 1 s, 2, 4 ... whether the process is only waiting for it. A forked child starts its own; one of clone(2) or vfork none.
  *
  *     sleeps --woken by a free--> looks, rests for the delay, looks ... --nothing left, or nothing at rest--> sleeps
  *
  * Where there can be none (HAKMEM_PURGE_THREAD=0, a filter of system calls, a program without a dynamic linker), slow
  * paths look, once in a delay at most, and at a bounded piece.
  *
- * P1  an idle process is not woken: the janitor looks again only after something was freed, or taken by several threads
+ * P1  an idle process is not woken, but for that question: the janitor looks again only after something was freed, or taken by several
+ *     threads
  * P2  no thread is started from inside of libc or the dynamic linker, which may hold locks that this needs
  * P3  errno stays what it was
- * P4  it does not keep a process alive whose other threads have ended
+ * P4  it does not keep a process alive whose other threads have ended, or for no longer than it had been idle
  *
  * Called by alloc's slow paths and lifecycle. No locks.
  */

@@ -179,8 +179,9 @@ static uint64_t limit_map_calls(void) {
 
 /* The next look comes when, at worst, four fifths could have been reached. */
 static void limit_look_at_mappings(uint64_t calls) {
-    size_t allowed = limit_load(&limit.allowed);
-    if (allowed == 0)
+    bool filtered = os_is_filtered(); /* which may kill for opening a file */
+    size_t allowed = filtered ? 0 : limit_load(&limit.allowed);
+    if (allowed == 0 && !filtered)
         allowed = os_mappings_allowed();
     size_t used = allowed != 0 ? os_mappings() : 0;
     size_t most = allowed / 5 * 4;

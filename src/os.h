@@ -157,9 +157,22 @@ bool os_barrier_ready(void);
  * hardly begun (the links of /proc/self/task are two more than threads). False: it may have. */
 bool os_is_alone(bool ask);
 
+/* True when the process's first thread has ended, and of its threads `threads` are left, that one included (/proc/self); then *status is how,
+ * as waitpid has it. */
+bool os_first_has_ended(unsigned threads, int *status);
+
+/* Ends the process with such a status; what is to be done at exit is not done. */
+_Noreturn void os_end_as(int status);
+
+/* True in a child of clone(2) or vfork: libc takes the calling thread for the parent's. */
+bool os_is_unknown_child(void);
+
 /* True when a filter of system calls (seccomp) looks on, which may kill for calls that programs seldom make, or one forbids
- * to ask. */
+ * to ask; or os_note_filter was called: then it is not asked, as a filter may kill for that. */
 bool os_is_filtered(void);
+
+/* There will be a filter. From here on no call is made that libc's malloc would not make, but advice. Any thread. */
+void os_note_filter(void);
 
 /* True when the process may have so many addresses and no more (RLIMIT_AS). Not asked where a filter looks on. */
 bool os_addresses_are_few(void);

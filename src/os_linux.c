@@ -52,11 +52,17 @@ static struct {
     enum os_use first_use;
     _Atomic uint32_t refused; /* bit per advice that the kernel refuses for good */
     _Atomic bool barrier;     /* that was registered; relaxed: seen late, it costs a call */
-    _Atomic uint64_t random;  /* state of the generator that stands in for getrandom */
-    int kept_fd;              /* a duplicate of standard error, 0 if none; and the file that it meant then */
+    _Atomic bool
+        filtered; /* by a filter that was told of; relaxed: the thread that sets one has told itself */
+    _Atomic uint64_t random; /* state of the generator that stands in for getrandom */
+    int kept_fd;             /* a duplicate of standard error, 0 if none; and the file that it meant then */
     dev_t kept_device;
     ino_t kept_inode;
 } os_state;
+
+static bool os_knows_of_filter(void) {
+    return atomic_load_explicit(&os_state.filtered, memory_order_relaxed);
+}
 
 /* Set by the dynamic linker to where the kernel put argc, argv and the environment. */
 extern void *__libc_stack_end __attribute__((weak));
@@ -282,6 +288,8 @@ bool os_move_out(void *address, size_t bytes, void *target) {
 
 bool os_in_memory(const void *address, size_t pages, unsigned char *present) {
     int error;
+    if (os_knows_of_filter())
+        return false;
     os_count(&os_counts.look);
     os_call(&error, SYS_mincore, (long)address, (long)(pages * os_page_size()), (long)present, 0, 0, 0);
     return error == 0;
@@ -422,6 +430,8 @@ uint64_t os_random(void) {
     const long nonblocking = 1;
     uint64_t word;
     int error;
+    if (os_knows_of_filter())
+        return os_random_without_kernel();
     long got = os_call(&error, SYS_getrandom, (long)&word, sizeof word, nonblocking, 0, 0, 0);
     return got == (long)sizeof word ? word : os_random_without_kernel();
 }
@@ -572,9 +582,14 @@ bool os_barrier_everywhere(void) {
            os_call(&error, SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0) == 0;
 }
 
+void os_note_filter(void) {
+    atomic_store_explicit(&os_state.filtered, true, memory_order_relaxed);
+    atomic_store_explicit(&os_state.named, OS_NO_NAMES, memory_order_relaxed);
+}
+
 bool os_is_filtered(void) {
     int error;
-    return os_call(&error, SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0) != 0;
+    return os_knows_of_filter() || os_call(&error, SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0) != 0;
 }
 
 bool os_addresses_are_few(void) {

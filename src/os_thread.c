@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -14,6 +15,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 extern void *__libc_stack_end WEAK;      /* as in os_linux.c */
@@ -28,15 +31,65 @@ static long os_ask(int *error, long number, long a, long b, long c, long d, long
     return result;
 }
 
-bool os_is_alone(bool ask) {
-    enum { ALONE = 3 };
+/* 0: it is not told. */
+static size_t os_thread_count(void) {
+    enum { OTHER_LINKS = 2 };
     struct stat tasks;
     int error;
+    if (os_ask(&error, SYS_newfstatat, AT_FDCWD, (long)"/proc/self/task", (long)&tasks, 0, 0, 0) != 0)
+        return 0;
+    return tasks.st_nlink - OTHER_LINKS;
+}
+
+bool os_is_alone(bool ask) {
     if (&__libc_single_threaded && __libc_single_threaded)
         return true;
-    return ask &&
-           os_ask(&error, SYS_newfstatat, AT_FDCWD, (long)"/proc/self/task", (long)&tasks, 0, 0, 0) == 0 &&
-           tasks.st_nlink == ALONE;
+    return ask && os_thread_count() == 1;
+}
+
+/* "PID (NAME) STATE ...", and many words later the status: a name may have blanks and parentheses. */
+COLD bool os_first_has_ended(unsigned threads, int *status) {
+    enum { STATUS = 50 }; /* words behind the name */
+    char text[1024];
+    int error, unused;
+    if (os_thread_count() != threads)
+        return false;
+    long fd = os_ask(&error, SYS_openat, AT_FDCWD, (long)"/proc/self/stat", O_RDONLY | O_CLOEXEC, 0, 0, 0);
+    atomic_fetch_add_explicit(&os_counts.file, 1, memory_order_relaxed);
+    if (error != 0)
+        return false;
+    os_read_again((int)fd, text, sizeof text);
+    os_call(&unused, SYS_close, fd, 0, 0, 0, 0, 0);
+    const char *word = strrchr(text, ')');
+    if (!word || (strncmp(word, ") Z", 3) != 0 && strncmp(word, ") X", 3) != 0))
+        return false;
+    for (unsigned i = 0; word && i < STATUS; i++)
+        word = strchr(word + 1, ' ');
+    *status = 0;
+    for (; word && word[1] >= '0' && word[1] <= '9'; word++)
+        *status = *status * 10 + word[1] - '0';
+    return true;
+}
+
+COLD void os_end_as(int status) {
+    int by = WTERMSIG(status);
+    sigset_t it;
+    if (by != 0) { /* the program's handler is not for a thread of ours */
+        sigemptyset(&it);
+        sigaddset(&it, by);
+        sigaction(by, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+        raise(by); /* blocked until then */
+        pthread_sigmask(SIG_UNBLOCK, &it, NULL);
+    }
+    os_exit(by != 0 ? 128 + by : WEXITSTATUS(status));
+}
+
+/* The clock of a thread has the number that libc has noted for it: ~number << 3, and three bits of kind (the kernel's posix-timers). */
+COLD bool os_is_unknown_child(void) {
+    clockid_t clock;
+    int error;
+    return pthread_getcpuclockid(pthread_self(), &clock) == 0 &&
+           ~(long)(clock >> 3) != os_ask(&error, SYS_gettid, 0, 0, 0, 0, 0, 0);
 }
 
 int os_cpu(void) {

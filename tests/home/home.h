@@ -105,7 +105,8 @@ static inline bool is_quiet(long thread) {
 
     rest(LOOK_MS * QUIET_LOOKS);
     struct costs after = janitor_costs(thread);
-    return before.switches == after.switches && before.ticks == after.ticks;
+    return after.switches - before.switches <= 1 &&
+           before.ticks == after.ticks; /* it may have asked who is left */
 }
 
 static inline void janitor_rests(long thread) {

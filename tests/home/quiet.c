@@ -2,7 +2,8 @@
  * quiet: what does giving memory home cost a process that does nothing?
  *
  * By its argument:
- *   thread     after the memory has gone home the janitor does not run any more, until something is freed again
+ *   thread     after the memory has gone home the janitor does not run any more, until something is freed again, but for asking
+ *              after 1 s, 2, 4 ... whether the process is to end
  *   little     a process that never holds a MiB has no janitor, however much it frees in all
  *   slow       without a thread (HAKMEM_PURGE_THREAD=0) memory goes home while the program frees something now and then
  *   off        with HAKMEM_PURGE_DELAY=0 nothing goes home by itself, and malloc_trim(0) gives it from the slabs of all
@@ -10,7 +11,7 @@
  */
 #include "home.h"
 
-enum { SLEEPERS = 4, OFF_LOOKS = 60, LITTLE_ROUNDS = 2000 };
+enum { SLEEPERS = 4, ASKED = 4 /* twice in 3 s */, OFF_LOOKS = 60, LITTLE_ROUNDS = 2000 };
 
 static pthread_barrier_t all;
 static struct blocks blocks[SLEEPERS];
@@ -34,7 +35,7 @@ static void with_thread(void) {
     rest(3000);
     struct costs after = janitor_costs(thread);
     printf("asleep: %ld switches, %ld ticks\n", after.switches - before.switches, after.ticks - before.ticks);
-    CHECK(before.switches == after.switches && before.ticks == after.ticks);
+    CHECK(after.switches - before.switches <= ASKED && before.ticks == after.ticks);
     come_and_go(5); /* and what is freed now, goes home too */
     CHECK(janitor() == thread);
     janitor_rests(thread);

@@ -24,6 +24,7 @@ static struct {
     int waits;
     _Atomic uint32_t *changes; /* while somebody waits */
     int closed;
+    bool filtered;
 } fake;
 
 struct os_counts os_counts;
@@ -48,6 +49,10 @@ uint64_t os_cgroup_least(const char *file, unsigned *above) {
 
 bool os_cgroup_path(const char *file, unsigned above, char *path, size_t bytes) {
     return snprintf(path, bytes, "/cgroup/%u/%s", above, file) > 0;
+}
+
+bool os_is_filtered(void) {
+    return fake.filtered;
 }
 
 size_t os_mappings(void) {

@@ -1,4 +1,5 @@
 /* Unit tests of janitor: what purge finds is a script; the thread, the clock and the futex are real. */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -38,9 +39,9 @@ static int fake_thread(pthread_t *thread, const pthread_attr_t *attributes, void
 }
 
 /* False before the thread goes on: who finds it true, after `awake` was 0, finds a thread that has done all it was woken for. */
-static void fake_wait(_Atomic uint32_t *word, uint32_t expected) {
+static void fake_wait_for(_Atomic uint32_t *word, uint32_t expected, uint64_t ns) {
     atomic_store(&fake_asleep, true);
-    os_wait(word, expected);
+    os_wait_for(word, expected, ns);
     atomic_store(&fake_asleep, false);
 }
 
@@ -58,12 +59,12 @@ static bool fake_prepare(void) {
 }
 
 #define pthread_create fake_thread
-#define os_wait fake_wait
+#define os_wait_for fake_wait_for
 #define os_is_filtered fake_is_filtered
 #define os_barrier_prepare fake_prepare
 #include "../../src/janitor.c"
 #undef pthread_create
-#undef os_wait
+#undef os_wait_for
 #undef os_is_filtered
 #undef os_barrier_prepare
 

@@ -3,9 +3,14 @@
 
 #include "base.h"
 #include "lifecycle.h"
+#include "os.h"
 
 #include <dlfcn.h>
+#include <stdarg.h>
 #include <stdatomic.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* A library that is opened with RTLD_DEEPBIND finds libc's malloc and free before ours, while what libc and all others
  * give it is ours: it would free that into libc's heap. So the flag is left out. The last call must be a jump: libc looks
@@ -21,4 +26,18 @@ EXPORT void *dlopen(const char *file, int mode) {
         atomic_store_explicit(&libc_next, next, memory_order_relaxed);
     }
     return next(file, lifecycle_forced() ? mode : mode & ~RTLD_DEEPBIND);
+}
+
+/* A filter of system calls may kill for any call that asks whether there is one. Who sets one says so here first: libseccomp, and whoever may
+ * not do without, by giving up new privileges. As libc's, which passes on five words. */
+EXPORT int prctl(int option, ...) {
+    unsigned long words[4];
+    va_list list;
+    va_start(list, option);
+    for (unsigned i = 0; i < 4; i++)
+        words[i] = va_arg(list, unsigned long);
+    va_end(list);
+    if (option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS)
+        os_note_filter();
+    return (int)syscall(SYS_prctl, option, words[0], words[1], words[2], words[3]);
 }
