@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "driver.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -31,8 +32,11 @@ __attribute__((format(printf, 2, 3))) static void line_write(int fd, const char 
     va_end(arguments);
     for (int written = 0; written < length;) {
         ssize_t n = write(fd, line + written, (size_t)(length - written));
-        if (n <= 0)
-            exit(1); // nobody reads any more
+        if (n <= 0) {
+            if (errno != EPIPE) // else nobody reads any more
+                perror(fd == STDOUT_FILENO ? "cannot write on standard output" : "cannot write");
+            exit(1);
+        }
         written += (int)n;
     }
 }

@@ -18,6 +18,7 @@ peer_ready() {
 driver_build() {
     "$root/hakmem" build "$1"
     log=$root/build/$1/bench.log
+    : >"$log" # nothing of an earlier one is shown
     (cd "$root" && cmake --preset "$1" && cmake --build "build/$1" --target "$2") >"$log" 2>&1 || {
         tail -n 40 "$log" >&2
         exit 1

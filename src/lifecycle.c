@@ -130,8 +130,7 @@ static void lifecycle_tell_rooms(size_t keep_free_default) {
     if (has(calls))
         calls_configure(options.latency, options.trace);
     else if (options.latency || options.trace > 0)
-        log_line("%s is for the variant observe, this is %s: ignored; hakmem run --variant observe",
-                 options.latency ? "HAKMEM_LATENCY" : "HAKMEM_TRACE", options_variant);
+        options_refuse_variant(options.latency ? "HAKMEM_LATENCY" : "HAKMEM_TRACE", "observe");
     if (watch || (has(calls) && calls_wanted()))
         heap_watch();
 }

@@ -284,6 +284,13 @@ static void options_read_given(void) {
         os_exit(OPTIONS_REFUSED_STATUS);
 }
 
+void options_refuse_variant(const char *name, const char *variant) {
+    log_line("%s is for the variant %s, this is %s: %s; hakmem run --variant %s", name, variant,
+             options_variant, options_complain(), variant);
+    if (options_state.refused)
+        os_exit(OPTIONS_REFUSED_STATUS);
+}
+
 void options_read(void) {
     if (!os_secure() && options_are_given())
         options_read_given();

@@ -52,6 +52,9 @@ extern const char options_variant[]; /* "standard", "fast", "observe", "hardened
 /* Reads the environment, reports what it cannot use, and prints all values when HAKMEM_VERBOSE=1. */
 void options_read(void);
 
+/* The option `name` was given, and does nothing here: says so; in strict mode the process ends. */
+void options_refuse_variant(const char *name, const char *variant);
+
 /* Version, commit, variant and every effective value, one line each, on stderr. */
 void options_print(void);
 

@@ -1,7 +1,9 @@
 """The scorecard: judged and written from figures whose truth is known, measured on a simulated machine, and end to end."""
 
 import copy
+import errno
 import json
+import os
 import random
 import re
 import shutil
@@ -110,6 +112,23 @@ def test_a_drift_of_the_machine_is_none_of_ours(ours, met):
         row.drift = drift
     drift = next(bar for bar in bars.bars(found) if bar.what.startswith("throughput drift"))
     assert (drift.met, drift.noisy) == (met, met is None)
+
+
+def test_a_few_looks_judge_no_bar():
+    short = with_epochs(0.0, 0.01)
+    for row in short.long_run.rows:
+        for name, value in vars(row).items():
+            if isinstance(value, list):
+                setattr(row, name, value[: bars.WANTED_EPOCHS - 1])
+    for row in short.speed.rows:
+        for against in row.against:
+            against.blocks = 5
+    found = {bar.what.split(" over ")[0].split(" (")[0]: bar for bar in bars.bars(short)}
+    judged = [*STEADINESS, "RSS drift", "throughput drift", "mixed workload, WS=400: speed to mimalloc2"]
+    assert all((found[what].met, found[what].aim_met, found[what].few) == (None, None, True) for what in judged)
+    written = markdown.write(page.write(short, "2026-01-01 10:00 UTC", None, ""))
+    assert re.search(r"; \d+ more are not judged: too little was measured\.", written)
+    assert part(written, "Bars").count("too little to tell") >= len(judged)
 
 
 def test_what_the_machine_does_not_tell_is_said():
@@ -651,6 +670,26 @@ def test_system_calls_end_to_end(tmp_path, monkeypatch):
     card = load(Scorecard, json.loads(target.read_text())["data"])
     assert [row.name for row in card.calls.rows] == ["hakmem", "glibc"] and card.calls.loader["mmap"] > 0
     assert 0 < card.calls.rows[0].first < 100 and card.calls.rows[0].after < 100
+
+
+def test_a_page_that_cannot_be_written_costs_nothing_else(tmp_path, capsys, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(html, "write", full)
+    target = tmp_path / "card.json"
+    assert scorecard(tmp_path, "--budget", "1s", "--section", "startup", "--json", str(target)) == 1
+    said = capsys.readouterr()
+    assert "No space left on device" in said.err and "Findings beyond noise" in said.out
+    assert len(store.read(tmp_path / "s.jsonl")[0]) == 1 and json.loads(target.read_text())["kind"] == "scorecard"
+
+
+@pytest.mark.parametrize("content", ["root:x:0:0\n", '{"no": "record"}\n'])
+def test_a_file_of_somebody_else_is_no_store(tmp_path, capsys, content):
+    other = tmp_path / "s.jsonl"
+    other.write_text(content)
+    assert scorecard(tmp_path, "--budget", "1s", "--section", "startup") == 2
+    assert "holds no results" in capsys.readouterr().err and other.read_text() == content
 
 
 @pytest.mark.parametrize(

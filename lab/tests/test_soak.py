@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from lab import cli, csvs, results, streams
+from lab import cli, csvs, files, results, streams
 from lab.errors import CrashError
 from lab.model import Allocator
 from lab.soak import sources, table
@@ -200,6 +200,18 @@ def test_the_command_end_to_end(command, tmp_path, capsys, model, kind):
     for name in ("throughput", "rss"):
         assert (out / f"{name}.svg").read_text().count("<svg") == 1
         assert (out / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_what_is_there_is_not_written_over(command, tmp_path, capsys):
+    assert command("--duration", "20ms", "--epoch", "2ms", "--out", tmp_path / "o") == 0
+    before = (tmp_path / "o/glibc.csv").read_text()
+    assert command("--duration", "20ms", "--epoch", "2ms", "--out", tmp_path / "o") == 1
+    assert f"{tmp_path}/o/glibc.csv is there already" in capsys.readouterr().err
+    assert (tmp_path / "o/glibc.csv").read_text() == before
+
+
+def test_two_of_the_same_second_have_directories_of_their_own(tmp_path):
+    assert [files.fresh(tmp_path / "soak").name for _ in range(3)] == ["soak", "soak-2", "soak-3"]
 
 
 def test_epochs_by_time_and_json_on_standard_output(command, tmp_path, capsys):

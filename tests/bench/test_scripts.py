@@ -73,6 +73,52 @@ class Runs(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn("/nonexistent/driver", done.stderr)
 
+    def test_a_library_that_is_not_used_is_not_measured(self):
+        with tempfile.TemporaryDirectory() as directory:
+            junk = Path(directory) / "junk.so"
+            junk.write_text("no library\n", encoding="utf-8")
+            for script in ("run_mixed_10_cleanenv.sh", "soak_mixed_single_process.sh"):
+                done = run([SCRIPTS / script], BENCH_BIN=junk, RUNS=1, ITERS=10, DURATION_SEC=0.1)
+                self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+                self.assertIn("junk", done.stderr)
+            done = run([SCRIPTS / "startup_cost.sh", junk], RUNS=1)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("cannot be preloaded", done.stderr)
+
+    def test_words_and_numbers_that_do_not_fit(self):
+        wrong = (
+            (["run_mixed_10_cleanenv.sh", "foo"], {}, "it takes no arguments, as 'foo'"),
+            (["verify_health_profiles.sh", "foo"], {}, "it takes no arguments, as 'foo'"),
+            (["run_mixed_10_cleanenv.sh"], {"ITERS": "1e5"}, "ITERS must be a whole number, not '1e5'"),
+            (["run_mixed_10_cleanenv.sh"], {"PIN": "99999"}, "PIN must be off or one of the CPUs"),
+            (["soak_mixed_single_process.sh"], {"DURATION_SEC": "nan"}, "DURATION_SEC must be a number, not 'nan'"),
+            (["soak_mixed_single_process.sh"], {"EPOCH_SEC": "inf"}, "EPOCH_SEC must be a number, not 'inf'"),
+        )
+        for (script, *words), variables, said in wrong:
+            done = run([SCRIPTS / script, *words], **variables)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+            self.assertIn(said, done.stderr)
+
+    def test_help_measures_nothing(self):
+        for script in ("run_mixed_10_cleanenv.sh", "rss_mixed.sh", "soak_mixed_rss.sh", "analyze_soak.py", "verify_health_profiles.sh"):
+            done = run([SCRIPTS / script, "--help"])
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertNotIn("Throughput = ", done.stdout)
+            self.assertGreater(len(done.stdout), 100)
+
+    def test_output_that_cannot_be_written(self):
+        with tempfile.TemporaryDirectory() as directory:
+            csv_file = Path(directory) / "soak.csv"
+            csv_file.write_text("epoch,iter,throughput_ops_s,rss_mb\n0,1000,5000,2.0\n", encoding="utf-8")
+            for command in (["analyze_soak.py", csv_file], ["run_mixed_10_cleanenv.sh"]):
+                words = [str(SCRIPTS / command[0]), *map(str, command[1:])]
+                environment = {"PATH": os.environ["PATH"], "BENCH_BIN": DRIVER, "ITERS": "1000", "RUNS": "2"}
+                with open("/dev/full", "w", encoding="utf-8") as full:
+                    done = subprocess.run(words, env=environment, stdout=full, stderr=subprocess.PIPE, text=True)
+                self.assertEqual(done.returncode, 1, done.stderr)
+                self.assertIn("No space left on device", done.stderr)
+                self.assertNotIn("Traceback", done.stderr)
+
 
 class Pairs(unittest.TestCase):
     def test_figures_and_ratio_for_each_working_set(self):
@@ -140,6 +186,20 @@ class Soaks(unittest.TestCase):
                 self.assertIn("exit status 9", done.stderr)
                 self.assertIn("last words", done.stderr)
                 self.assertNotIn("Traceback", done.stderr)
+
+    def test_a_profile_that_does_not_exist_is_refused(self):
+        done = run([SCRIPTS / "soak_mixed_single_process.sh"], BENCH_BIN=DRIVER, DURATION_SEC=0.1, HAKMEM_PROFILE="leann")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("leann", done.stderr)
+
+    def test_ended_by_a_signal_it_keeps_what_it_has(self):
+        environment = {"PATH": os.environ["PATH"], "BENCH_BIN": DRIVER, "DURATION_SEC": "100", "STEP_ITERS": "20000"}
+        soak = interruptible([str(SCRIPTS / "soak_mixed_rss.sh")], environment)
+        lines = [soak.stdout.readline() for _ in range(3)]
+        os.killpg(soak.pid, signal.SIGTERM)
+        _, words = soak.communicate(timeout=60)
+        self.assertEqual(soak.returncode, 143, words)
+        self.assertTrue(lines[2].count(",") == 4 and "interrupted" in words and "Traceback" not in words, words)
 
     def test_what_they_write_can_be_analyzed(self):
         done = run([SCRIPTS / "soak_mixed_rss.sh"], BENCH_BIN=SYSTEM, DURATION_SEC=0.01, STEP_ITERS=1000, WS=10)

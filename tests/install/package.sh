@@ -45,9 +45,14 @@ case $kinds in
         # shellcheck disable=SC2086
         if [ "$name" = hakmem ]; then expect_in "$work/list" $common; else expect_not_in "$work/list" $common; fi
         depends=$(dpkg-deb -f "$work"/*.deb Depends)
+        libc="libc6 (>= $(getconf GNU_LIBC_VERSION | sed 's/.* //'))"
         case "$name $depends" in
-            'hakmem libc6' | hakmem-*' libc6, hakmem (= '*')') ;;
+            "hakmem $libc" | hakmem-*" $libc, hakmem (= "*')') ;;
             *) echo "FAILED: $name depends on $depends" && exit 1 ;;
+        esac
+        case $(basename "$work"/*.deb) in
+            "$name"_*_"$(dpkg --print-architecture)".deb) ;;
+            *) echo "FAILED: the package's file is $(basename "$work"/*.deb)" && exit 1 ;;
         esac
         ;;
 esac

@@ -250,6 +250,12 @@ void superslab_configure(size_t huge_from, bool decommit, bool decommit_lazily) 
     assert_true(huge_from == 15 && decommit && !decommit_lazily);
 }
 
+void options_refuse_variant(const char *name, const char *variant) {
+    assert_true(strcmp(name, options.latency ? "HAKMEM_LATENCY" : "HAKMEM_TRACE") == 0 &&
+                strcmp(variant, "observe") == 0);
+    fake.said++;
+}
+
 void dense_refuse_samples(void) {
     assert_false(options.purge_thread); /* where a thread is wanted no call is forbidden */
 }
