@@ -2,6 +2,7 @@
 
 #include "large.h"
 #include "os.h"
+#include "reach.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -11,9 +12,11 @@ enum janitor_state { JANITOR_NONE, JANITOR_STARTING, JANITOR_RUNS, JANITOR_REFUS
 
 _Static_assert(LARGE_HAND_MOST >= JANITOR_LEAST, "what is at hand for good would call nobody");
 
-enum { PATIENCE = 10 };             /* looks without a result */
-#define TRY_AGAIN_NS 1000000000     /* where there were too many threads */
-#define ASK_FIRST_NS 1000000000ULL  /* until the first question whether anybody is left */
+enum { PATIENCE = 10 };            /* looks without a result */
+#define TRY_AGAIN_NS 1000000000    /* where there were too many threads */
+#define ASK_FIRST_NS 1000000000ULL /* until the first question whether anybody is left */
+#define FILTER_LOOK_NS 100000ULL   /* while it goes, because of a filter */
+enum { FILTER_LOOKS = 1000 };
 #define ASK_LONGEST_NS (1ULL << 46) /* most of a day */
 /* Of the stack. libc takes the program's static thread-local storage out of it, and refuses what is too little. */
 #define STACK_LEAST (256 * KIB)
@@ -29,6 +32,7 @@ static struct {
     _Atomic uint32_t gone;    /* futex: times that the last of them went */
     _Atomic uint64_t looked;  /* ns: when a slow path did the janitor's work last */
     _Atomic uint64_t again;   /* ns: there were too many threads, until then none is tried to be started */
+    _Atomic bool unwanted;    /* there is a filter, or will be; seq_cst, as threads */
     uint64_t delay_ns;        /* this and the next are written once, before there are threads */
     bool allowed;
     sigset_t mask;               /* of the thread that started it */
@@ -55,8 +59,9 @@ static void janitor_await_growth(void) {
 }
 
 /* Seq_cst, as what it is compared with: who goes counts itself out first and then wakes, see janitor_thread_went. */
-static bool janitor_is_alone(void) {
-    return atomic_load_explicit(&janitor.threads, memory_order_seq_cst) == 0;
+static COLD bool janitor_is_alone(void) {
+    return atomic_load_explicit(&janitor.threads, memory_order_seq_cst) == 0 ||
+           atomic_load_explicit(&janitor.unwanted, memory_order_seq_cst);
 }
 
 /* A process ends with the last of its threads (POSIX, pthread_exit), and must not wait for this one. False: somebody has come
@@ -103,7 +108,9 @@ static void janitor_sleep(void) {
          ns = ns < ASK_LONGEST_NS ? 2 * ns : ns) {
         os_wait_for(&janitor.awake, 0, ns);
         if (atomic_load_explicit(&janitor.awake, memory_order_acquire) == 0 && !os_is_filtered() &&
-            os_first_has_ended(2, &status))
+            os_first_has_ended(2, &status) &&
+            atomic_load_explicit(&janitor.awake, memory_order_acquire) == 0 &&
+            !janitor_is_alone()) /* else the last one has gone with a word meanwhile, and libc is to end the process */
             os_end_as(status);
     }
 }
@@ -129,7 +136,10 @@ static int janitor_start(void) {
     sigset_t all;
     pthread_attr_t attributes;
     pthread_t thread;
-    if (!os_is_filtered() && !os_is_unknown_child() && pthread_attr_init(&attributes) == 0) {
+    bool filtered = os_is_filtered();
+    if (!filtered && os_is_unknown_child()) {
+        refused = ECHILD; /* the memory may be the parent's, which may have one */
+    } else if (!filtered && pthread_attr_init(&attributes) == 0) {
         sigfillset(&all);
         pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
         pthread_sigmask(SIG_SETMASK, &all, &janitor.mask);
@@ -159,7 +169,8 @@ static COLD bool janitor_appear(const void *caller) {
     if (refused == EAGAIN)
         atomic_store_explicit(&janitor.again, os_now_ns() + TRY_AGAIN_NS, memory_order_relaxed);
     if (refused != 0)
-        atomic_store_explicit(&janitor.state, refused == EAGAIN ? JANITOR_NONE : JANITOR_REFUSED,
+        atomic_store_explicit(&janitor.state,
+                              refused == EAGAIN || refused == ECHILD ? JANITOR_NONE : JANITOR_REFUSED,
                               memory_order_relaxed);
     return refused == 0;
 }
@@ -236,14 +247,42 @@ void janitor_thread_came(void) {
     atomic_fetch_add_explicit(&janitor.threads, 1, memory_order_seq_cst); /* pairs with janitor_is_alone */
 }
 
-void janitor_thread_went(void) {
-    if (atomic_fetch_sub_explicit(&janitor.threads, 1, memory_order_seq_cst) != 1 ||
-        atomic_load_explicit(&janitor.state, memory_order_relaxed) == JANITOR_NONE)
-        return;
+/* It finds that it is alone. */
+static void janitor_end(void) {
     atomic_fetch_add_explicit(&janitor.gone, 1, memory_order_seq_cst); /* pairs with janitor_look_on */
     os_wake(&janitor.gone, 1);
     atomic_store_explicit(&janitor.awake, 1, memory_order_release); /* pairs with janitor_run */
     os_wake(&janitor.awake, 1);
+}
+
+void janitor_thread_went(void) {
+    if (atomic_fetch_sub_explicit(&janitor.threads, 1, memory_order_seq_cst) == 1 &&
+        atomic_load_explicit(&janitor.state, memory_order_relaxed) != JANITOR_NONE)
+        janitor_end();
+}
+
+/* Relaxed: who comes later than this is refused by `unwanted`. */
+static bool janitor_is_starting(void) {
+    return atomic_load_explicit(&janitor.state, memory_order_relaxed) == JANITOR_STARTING;
+}
+
+/* One that starts makes calls of libc's that a filter may not know. */
+COLD void janitor_note_filter(void) {
+    _Atomic uint32_t never = 0;
+    unsigned looks = 0;
+    if (os_knows_of_filter() || os_is_unknown_child())
+        return;
+    for (; looks < FILTER_LOOKS && janitor_is_starting(); looks++)
+        os_wait_for(&never, 0, FILTER_LOOK_NS);
+    size_t threads = os_thread_count();
+    bool runs = atomic_load_explicit(&janitor.state, memory_order_seq_cst) == JANITOR_RUNS;
+    atomic_store_explicit(&janitor.unwanted, true, memory_order_seq_cst);
+    if (runs)
+        janitor_end();
+    for (; runs && looks < FILTER_LOOKS && os_thread_count() >= threads; looks++)
+        os_wait_for(&never, 0, FILTER_LOOK_NS);
+    reach_configure(false);
+    os_note_filter();
 }
 
 void janitor_in_child(bool has_come) {

@@ -70,6 +70,11 @@ void janitor_configure(size_t delay_ms, bool thread);
 void janitor_thread_came(void);
 void janitor_thread_went(void);
 
+/* The calling thread is about to set a filter of system calls, or may be: see os_note_filter. The thread goes, and none comes any more;
+ * a filter for all threads would be for it, too. Waits for it, for a tenth of a second at most. Not in a child of vfork, whose memory is
+ * the parent's. */
+void janitor_note_filter(void);
+
 /* After fork: the thread has stayed with the parent. `has_come`: the only one that is left had. */
 void janitor_in_child(bool has_come);
 

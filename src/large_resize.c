@@ -154,13 +154,16 @@ static void *large_shrink_mapping(struct large *large, size_t bytes) {
  * and stays. */
 static void *large_move_away(struct large *large, size_t bytes, size_t extent) {
     size_t before = large->extent;
-    if (seams_count(&large->seams) > 0 || !pagemap_keep() || !limit_take(extent - before))
+    void *kept = seams_count(&large->seams) > 0 ? NULL : pagemap_keep();
+    if (!kept)
         return NULL;
     pagemap_set(large->start, 1, PAGEMAP_NONE, NULL);
-    unsigned char *start = os_remap_away(large->start, before, extent, UNIT_SIZE);
+    bool allowed = limit_take(extent - before);
+    unsigned char *start = allowed ? os_remap_away(large->start, before, extent, UNIT_SIZE) : NULL;
     if (!start) {
         pagemap_set(large->start, 1, PAGEMAP_MAPPING, large);
-        limit_give(extent - before);
+        pagemap_keep_no_more(kept);
+        limit_give(allowed ? extent - before : 0);
         return NULL;
     }
     large_count_mapped(extent - before);
@@ -170,8 +173,7 @@ static void *large_move_away(struct large *large, size_t bytes, size_t extent) {
     large->extent = extent;
     large_enter(large, bytes);
     favour_release(&larges.lock);
-    bool reserved = pagemap_reserve(start, 1); /* what is kept is enough */
-    ASSERT(P1, reserved);
+    pagemap_reserve_with(start, kept);
     pagemap_set(start, 1, PAGEMAP_MAPPING, large);
     return start;
 }

@@ -2,8 +2,8 @@
 #include "libc.h"
 
 #include "base.h"
+#include "janitor.h"
 #include "lifecycle.h"
-#include "os.h"
 
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -38,6 +38,6 @@ EXPORT int prctl(int option, ...) {
         words[i] = va_arg(list, unsigned long);
     va_end(list);
     if (option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS)
-        os_note_filter();
-    return (int)syscall(SYS_prctl, option, words[0], words[1], words[2], words[3]);
+        janitor_note_filter();
+    return (int)syscall(SYS_prctl, (long)option, words[0], words[1], words[2], words[3]);
 }

@@ -67,7 +67,7 @@ static void limit_read_cgroup(void) {
 /* P3: of the threads that find the second over, one reads. */
 static void limit_follow(uint64_t now) {
     uint64_t looked = atomic_load_explicit(&limit.looked, memory_order_relaxed);
-    if (now - looked >= LIMIT_SECOND &&
+    if (now - looked >= LIMIT_SECOND && !os_knows_of_filter() &&
         atomic_compare_exchange_strong_explicit(&limit.looked, &looked, now, memory_order_relaxed,
                                                 memory_order_relaxed))
         limit_read_cgroup();
@@ -179,7 +179,7 @@ static uint64_t limit_map_calls(void) {
 
 /* The next look comes when, at worst, four fifths could have been reached. */
 static void limit_look_at_mappings(uint64_t calls) {
-    bool filtered = os_is_filtered(); /* which may kill for opening a file */
+    bool filtered = os_knows_of_filter(); /* which may kill for opening a file */
     size_t allowed = filtered ? 0 : limit_load(&limit.allowed);
     if (allowed == 0 && !filtered)
         allowed = os_mappings_allowed();

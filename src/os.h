@@ -164,6 +164,9 @@ bool os_first_has_ended(unsigned threads, int *status);
 /* Ends the process with such a status; what is to be done at exit is not done. */
 _Noreturn void os_end_as(int status);
 
+/* Threads of the process (the links of /proc/self/task are two more); 0: it is not told. */
+size_t os_thread_count(void);
+
 /* True in a child of clone(2) or vfork: libc takes the calling thread for the parent's. */
 bool os_is_unknown_child(void);
 
@@ -173,6 +176,9 @@ bool os_is_filtered(void);
 
 /* There will be a filter. From here on no call is made that libc's malloc would not make, but advice. Any thread. */
 void os_note_filter(void);
+
+/* True when os_note_filter was called. Relaxed: the thread that sets one has told itself. */
+bool os_knows_of_filter(void);
 
 /* True when the process may have so many addresses and no more (RLIMIT_AS). Not asked where a filter looks on. */
 bool os_addresses_are_few(void);

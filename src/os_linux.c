@@ -60,7 +60,7 @@ static struct {
     ino_t kept_inode;
 } os_state;
 
-static bool os_knows_of_filter(void) {
+bool os_knows_of_filter(void) {
     return atomic_load_explicit(&os_state.filtered, memory_order_relaxed);
 }
 
@@ -570,7 +570,8 @@ bool os_barrier_ready(void) {
 /* Asking twice does no harm. */
 bool os_barrier_prepare(void) {
     int error;
-    if (os_call(&error, SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0) != 0)
+    if (os_knows_of_filter() ||
+        os_call(&error, SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0) != 0)
         return false;
     atomic_store_explicit(&os_state.barrier, true, memory_order_relaxed);
     return true;
@@ -578,7 +579,7 @@ bool os_barrier_prepare(void) {
 
 bool os_barrier_everywhere(void) {
     int error;
-    return (os_barrier_ready() || os_barrier_prepare()) &&
+    return !os_knows_of_filter() && (os_barrier_ready() || os_barrier_prepare()) &&
            os_call(&error, SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0) == 0;
 }
 

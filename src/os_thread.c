@@ -31,8 +31,7 @@ static long os_ask(int *error, long number, long a, long b, long c, long d, long
     return result;
 }
 
-/* 0: it is not told. */
-static size_t os_thread_count(void) {
+size_t os_thread_count(void) {
     enum { OTHER_LINKS = 2 };
     struct stat tasks;
     int error;
@@ -44,15 +43,31 @@ static size_t os_thread_count(void) {
 bool os_is_alone(bool ask) {
     if (&__libc_single_threaded && __libc_single_threaded)
         return true;
-    return ask && os_thread_count() == 1;
+    return ask && !os_knows_of_filter() && os_thread_count() == 1;
 }
 
-/* "PID (NAME) STATE ...", and many words later the status: a name may have blanks and parentheses. */
+/* The word behind `count` blanks, or NULL. */
+static const char *os_word(const char *text, unsigned count) {
+    for (; text && count > 0; count--)
+        text = strchr(text + 1, ' ');
+    return text ? text + 1 : NULL;
+}
+
+static long os_number(const char *digits) {
+    long number = 0;
+    for (; *digits >= '0' && *digits <= '9'; digits++)
+        number = number * 10 + *digits - '0';
+    return number;
+}
+
+/* "PID (NAME) STATE ...": a name may have blanks and parentheses. The state is taken before the threads are counted, and after it only
+ * threads that are left make others. A first thread that has ended has no program any more: most are told by that, without a descriptor. */
 COLD bool os_first_has_ended(unsigned threads, int *status) {
-    enum { STATUS = 50 }; /* words behind the name */
+    enum { THREADS = 18, STATUS = 50 }; /* words behind the name */
     char text[1024];
     int error, unused;
-    if (os_thread_count() != threads)
+    os_ask(&error, SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)text, 1, 0, 0);
+    if (error != ENOENT)
         return false;
     long fd = os_ask(&error, SYS_openat, AT_FDCWD, (long)"/proc/self/stat", O_RDONLY | O_CLOEXEC, 0, 0, 0);
     atomic_fetch_add_explicit(&os_counts.file, 1, memory_order_relaxed);
@@ -60,14 +75,11 @@ COLD bool os_first_has_ended(unsigned threads, int *status) {
         return false;
     os_read_again((int)fd, text, sizeof text);
     os_call(&unused, SYS_close, fd, 0, 0, 0, 0, 0);
-    const char *word = strrchr(text, ')');
-    if (!word || (strncmp(word, ") Z", 3) != 0 && strncmp(word, ") X", 3) != 0))
+    const char *name = strrchr(text, ')'), *state = os_word(name, 1), *left = os_word(name, THREADS),
+               *how = os_word(name, STATUS);
+    if (!how || (*state != 'Z' && *state != 'X') || os_number(left) != threads)
         return false;
-    for (unsigned i = 0; word && i < STATUS; i++)
-        word = strchr(word + 1, ' ');
-    *status = 0;
-    for (; word && word[1] >= '0' && word[1] <= '9'; word++)
-        *status = *status * 10 + word[1] - '0';
+    *status = (int)os_number(how);
     return true;
 }
 
@@ -87,9 +99,9 @@ COLD void os_end_as(int status) {
 /* The clock of a thread has the number that libc has noted for it: ~number << 3, and three bits of kind (the kernel's posix-timers). */
 COLD bool os_is_unknown_child(void) {
     clockid_t clock;
-    int error;
+    atomic_fetch_add_explicit(&os_counts.thread, 1, memory_order_relaxed);
     return pthread_getcpuclockid(pthread_self(), &clock) == 0 &&
-           ~(long)(clock >> 3) != os_ask(&error, SYS_gettid, 0, 0, 0, 0, 0, 0);
+           ~(long)(clock >> 3) != syscall(SYS_gettid); /* which does not fail */
 }
 
 int os_cpu(void) {

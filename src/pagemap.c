@@ -20,13 +20,18 @@ struct pagemap_leaf {
     void *record[LEAF_UNITS];
 };
 
+/* Room for a leaf, all zero but for this word while it waits. */
+struct pagemap_kept {
+    struct pagemap_kept *next;
+};
+
 SPARSE uint32_t pagemap_window[PAGEMAP_WINDOW_UNITS];
 
 /* Chunks and leaves (below) are published with release and read with acquire: a reader sees them zeroed. */
 static struct {
     struct lock lock;
     uintptr_t next_superslab, next_mapping;
-    struct pagemap_leaf *kept; /* unused: where nothing else can be had */
+    struct pagemap_kept *kept; /* that were not needed */
 } pagemap = {.lock = LOCK_INITIAL(4)};
 
 /* Apart, because they start as zeros: they take no room in the file and no page until they are used. */
@@ -72,39 +77,18 @@ bool pagemap_is_near(const void *address) {
     return pagemap_record_slot(pagemap_unit(address)) != NULL;
 }
 
-static COLD void *pagemap_take_kept(void) {
-    void *kept = pagemap.kept;
-    pagemap.kept = NULL;
-    return kept;
-}
-
-/* As much as a leaf at most, under the lock. NULL: no memory, and nothing is kept. */
-static void *pagemap_new(size_t bytes) {
-    void *new = metadata_new(bytes);
-    return LIKELY(new != NULL) ? new : pagemap_take_kept();
-}
-
-bool pagemap_keep(void) {
-    lock_take(&pagemap.lock);
-    if (!pagemap.kept)
-        pagemap.kept = metadata_new(sizeof *pagemap.kept);
-    bool kept = pagemap.kept != NULL;
-    lock_release(&pagemap.lock);
-    return kept;
-}
-
 static bool pagemap_reserve_unit(size_t unit) {
     if (pagemap_record_slot(unit))
         return true;
     if (unit < PAGEMAP_WINDOW_UNITS) {
-        void **chunk = pagemap_new(PAGEMAP_CHUNK_UNITS * sizeof(void *));
+        void **chunk = metadata_new(PAGEMAP_CHUNK_UNITS * sizeof(void *));
         if (chunk)
             __atomic_store_n(&pagemap_chunks[unit >> PAGEMAP_CHUNK_SHIFT], chunk, __ATOMIC_RELEASE);
         return chunk != NULL;
     }
     if (unit >> PAGEMAP_LEAF_SHIFT >= LEAVES)
         return false;
-    struct pagemap_leaf *leaf = pagemap_new(sizeof(struct pagemap_leaf));
+    struct pagemap_leaf *leaf = metadata_new(sizeof(struct pagemap_leaf));
     if (leaf)
         __atomic_store_n(&pagemap_leaves[unit >> PAGEMAP_LEAF_SHIFT], leaf, __ATOMIC_RELEASE);
     return leaf != NULL;
@@ -132,6 +116,39 @@ void pagemap_set(const void *start, size_t units, uint32_t tag, void *record) {
         __atomic_store_n(record_slot, record, __ATOMIC_RELEASE);
         __atomic_store_n(tag_slot, tag, __ATOMIC_RELEASE); /* P3: after the record */
     }
+}
+
+void *pagemap_keep(void) {
+    lock_take(&pagemap.lock);
+    struct pagemap_kept *kept = pagemap.kept;
+    if (kept)
+        pagemap.kept = kept->next;
+    lock_release(&pagemap.lock);
+    if (!kept)
+        return metadata_new(sizeof(struct pagemap_leaf));
+    kept->next = NULL;
+    return kept;
+}
+
+void pagemap_keep_no_more(void *kept) {
+    struct pagemap_kept *room = kept;
+    lock_take(&pagemap.lock);
+    room->next = pagemap.kept;
+    pagemap.kept = room;
+    lock_release(&pagemap.lock);
+}
+
+void pagemap_reserve_with(const void *start, void *kept) {
+    size_t unit = pagemap_unit(start);
+    lock_take(&pagemap.lock);
+    bool needed = !pagemap_record_slot(unit);
+    if (needed && unit < PAGEMAP_WINDOW_UNITS)
+        __atomic_store_n(&pagemap_chunks[unit >> PAGEMAP_CHUNK_SHIFT], kept, __ATOMIC_RELEASE);
+    else if (needed)
+        __atomic_store_n(&pagemap_leaves[unit >> PAGEMAP_LEAF_SHIFT], kept, __ATOMIC_RELEASE);
+    lock_release(&pagemap.lock);
+    if (!needed)
+        pagemap_keep_no_more(kept);
 }
 
 static void *pagemap_hint(uintptr_t *next, uintptr_t from, uintptr_t end, size_t bytes, size_t alignment) {

@@ -88,8 +88,13 @@ void pagemap_prepare(void);
 /* Makes room for tags and records of `units` units from `start`. False when there is no memory for it. */
 bool pagemap_reserve(const void *start, size_t units);
 
-/* Keeps room for one unit anywhere, so that the next pagemap_reserve of one says yes. False: there is no memory for it. */
-bool pagemap_keep(void);
+/* Room for tags and records of one unit anywhere, for one pagemap_reserve_with, which cannot fail; or for pagemap_keep_no_more. NULL: there
+ * is no memory for it. */
+void *pagemap_keep(void);
+void pagemap_keep_no_more(void *kept);
+
+/* As pagemap_reserve of one unit, with what was kept. The address is one of the system's (below 1 << PAGEMAP_ADDRESS_SHIFT). */
+void pagemap_reserve_with(const void *start, void *kept);
 
 /* Gives `units` reserved units this tag and record; to take them away: tag PAGEMAP_NONE, record NULL. */
 void pagemap_set(const void *start, size_t units, uint32_t tag, void *record);

@@ -51,7 +51,7 @@ bool os_cgroup_path(const char *file, unsigned above, char *path, size_t bytes) 
     return snprintf(path, bytes, "/cgroup/%u/%s", above, file) > 0;
 }
 
-bool os_is_filtered(void) {
+bool os_knows_of_filter(void) {
     return fake.filtered;
 }
 
