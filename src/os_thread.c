@@ -101,7 +101,7 @@ COLD bool os_is_unknown_child(void) {
     clockid_t clock;
     atomic_fetch_add_explicit(&os_counts.thread, 1, memory_order_relaxed);
     return pthread_getcpuclockid(pthread_self(), &clock) == 0 &&
-           ~(long)(clock >> 3) != syscall(SYS_gettid); /* which does not fail */
+           ~(long)(clock >> 3) != syscall(SYS_gettid, 0L, 0L, 0L, 0L, 0L, 0L); /* which does not fail */
 }
 
 int os_cpu(void) {
