@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
@@ -53,13 +54,6 @@ static const char *os_word(const char *text, unsigned count) {
     return text ? text + 1 : NULL;
 }
 
-static long os_number(const char *digits) {
-    long number = 0;
-    for (; *digits >= '0' && *digits <= '9'; digits++)
-        number = number * 10 + *digits - '0';
-    return number;
-}
-
 /* "PID (NAME) STATE ...": a name may have blanks and parentheses. The state is taken before the threads are counted, and after it only
  * threads that are left make others. A first thread that has ended has no program any more: most are told by that, without a descriptor. */
 COLD bool os_first_has_ended(unsigned threads, int *status) {
@@ -77,9 +71,9 @@ COLD bool os_first_has_ended(unsigned threads, int *status) {
     os_call(&unused, SYS_close, fd, 0, 0, 0, 0, 0);
     const char *name = strrchr(text, ')'), *state = os_word(name, 1), *left = os_word(name, THREADS),
                *how = os_word(name, STATUS);
-    if (!how || (*state != 'Z' && *state != 'X') || os_number(left) != threads)
+    if (!how || (*state != 'Z' && *state != 'X') || strtoul(left, NULL, 10) != threads)
         return false;
-    *status = (int)os_number(how);
+    *status = (int)strtol(how, NULL, 10);
     return true;
 }
 

@@ -16,6 +16,7 @@ from lab.soak.files import Directory
 from lab.soak.measure import measure
 from lab.soak.outcome import Soak
 
+
 def command(
     duration: Annotated[str, typer.Option(help="how long in all: 90s, 5m, 1h")] = "60m",
     epoch: Annotated[str, typer.Option(help="about how long an epoch of one allocator is")] = "10s",

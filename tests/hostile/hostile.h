@@ -9,6 +9,7 @@
  *                                   back in ran.text, the exit status in ran.status (128 + signal if killed).
  *   run_worker(env, prepare)        runs /proc/self/exe with "worker" and checks that it ended with status 0
  *   use_heap()                      the worker's usual work: churn in three threads, large blocks, growth
+ *   allowed_mappings()              how many the kernel lets a process have (vm.max_map_count); skips where that is not told
  */
 #ifndef HAKMEM_TESTS_HOSTILE_H
 #define HAKMEM_TESTS_HOSTILE_H
@@ -89,6 +90,16 @@ static inline void run_worker(const char *const *env, void (*prepare)(void)) {
     if (ran.status != 0)
         show(&ran);
     CHECK(ran.status == 0);
+}
+
+static inline size_t allowed_mappings(void) {
+    char text[32] = "";
+    int fd = open("/proc/sys/vm/max_map_count", O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0 || read(fd, text, sizeof text - 1) <= 0)
+        skip("max_map_count cannot be read");
+    close(fd);
+    return strtoul(text, NULL, 10);
 }
 
 static inline bool is_worker(int argc, char **argv) {

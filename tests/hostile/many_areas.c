@@ -24,18 +24,8 @@ static size_t mappings(void) {
     return lines;
 }
 
-static size_t allowed(void) {
-    char text[32] = "";
-    int fd = open("/proc/sys/vm/max_map_count", O_RDONLY | O_CLOEXEC);
-
-    if (fd < 0 || read(fd, text, sizeof text - 1) <= 0)
-        skip("max_map_count cannot be read");
-    close(fd);
-    return strtoul(text, NULL, 10);
-}
-
 int main(void) {
-    size_t most = allowed(), runs = 2 * (most + most / 10);
+    size_t most = allowed_mappings(), runs = 2 * (most + most / 10);
 
     if (most > LARGEST)
         skip("max_map_count is too large to be reached quickly");

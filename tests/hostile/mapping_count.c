@@ -11,16 +11,6 @@
 
 enum { LARGEST = 300000, BLOCKS = 400 };
 
-static long allowed_mappings(void) {
-    char text[32] = "";
-    int fd = open("/proc/sys/vm/max_map_count", O_RDONLY | O_CLOEXEC);
-
-    if (fd < 0 || read(fd, text, sizeof text - 1) <= 0)
-        skip("max_map_count cannot be read");
-    close(fd);
-    return atol(text);
-}
-
 /* Every second page another protection, until the kernel refuses. */
 static void eat(unsigned char *pages, size_t count, size_t page) {
     for (size_t i = 0; i < count; i += 2)
@@ -70,7 +60,7 @@ static size_t allocate_politely(void **blocks, unsigned round) {
 
 int main(void) {
     static void *blocks[BLOCKS];
-    size_t count = (size_t)allowed_mappings() + 1000, page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t count = allowed_mappings() + 1000, page = (size_t)sysconf(_SC_PAGESIZE);
 
     if (count > LARGEST)
         skip("max_map_count is too large to be reached quickly");

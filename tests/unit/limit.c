@@ -352,6 +352,27 @@ static void limit_P5_splits_nothing_above_four_fifths(void **state) {
     os_counts.remap += LIMIT_FIRST_LOOK; /* a part that moves is a mapping more, too */
     limit_count_mappings();
     assert_int_equal(fake.counts, counts + 1);
+    os_counts.advise += LIMIT_NEXT_LOOK; /* what gives memory back splits nothing */
+    os_counts.decommit += LIMIT_NEXT_LOOK;
+    limit_count_mappings();
+    assert_int_equal(fake.counts, counts + 1);
+    os_counts.advise += LIMIT_NEXT_LOOK / 2; /* other advice may make two more */
+    limit_count_mappings();
+    assert_int_equal(fake.counts, counts + 2);
+}
+
+/* Which kills for opening a file. */
+static void limit_P5_counts_nothing_under_a_filter_that_was_told_of(void **state) {
+    (void)state;
+    fake.allowed = 10000;
+    fake.mappings = 9000;
+    fake.filtered = true;
+    os_counts.map = LIMIT_FIRST_LOOK;
+    limit_count_mappings();
+    os_counts.map += LIMIT_FIRST_LOOK;
+    limit_count_mappings();
+    assert_int_equal(fake.counts + fake.asked, 0);
+    assert_true(limit_may_split());
 }
 
 static void limit_P5_without_proc_splits_as_ever(void **state) {
@@ -469,6 +490,7 @@ int main(void) {
         cmocka_unit_test_setup(limit_wants_a_drain_for_each_step_above, setup),
         cmocka_unit_test_setup(limit_hold_counts_whatever_the_limit, setup),
         cmocka_unit_test_setup(limit_P5_splits_nothing_above_four_fifths, setup),
+        cmocka_unit_test_setup(limit_P5_counts_nothing_under_a_filter_that_was_told_of, setup),
         cmocka_unit_test_setup(limit_P5_without_proc_splits_as_ever, setup),
         cmocka_unit_test_setup(limit_pressure_file_is_opened_once, setup),
         cmocka_unit_test_setup(limit_pressure_is_that_of_the_smallest_limit, setup),
