@@ -137,7 +137,7 @@ test_variant() {
     fi
 }
 
-# print_summary VARIANTS: as many as were asked for. False: a test failed, or a variant has no row.
+# print_summary VARIANTS: as many as were asked for. False: a test failed.
 print_summary() {
     for part in skips failures; do
         [ ! -s "$summary/$part" ] || { echo; cat "$summary/$part"; }
@@ -147,7 +147,7 @@ print_summary() {
     cat "$summary/rows"
     awk -v wanted="$1" '{ p += $1; f += $2; s += $3 }
         END { printf "%d passed, %d failed, %d skipped%s\n", p, f, s, NR < wanted ? "; not all variants were tested" : ""
-              exit f > 0 || NR < wanted }' "$summary/counts"
+              exit f > 0 }' "$summary/counts"
 }
 
 # Ctrl-C: what was tested until then is said.

@@ -63,6 +63,15 @@ def test_it_ends_after_the_round_in_which_the_time_is_over():
     assert len(simulated(duration=4)[1]) == 6
 
 
+def test_the_last_row_is_of_an_epoch_that_ended_after_the_time():
+    machine = {"now": 0}
+    ends = []
+    for _ in rounds({"a": Simulated(machine, 1)}, 3, clock=lambda: machine["now"]):
+        ends.append(machine["now"])
+        machine["now"] += 2  # until the line is written
+    assert ends[-1] >= 3 and len(ends) == 2
+
+
 def test_it_ends_after_so_many_rounds():
     machine = {"now": 0}
     each = {"a": Simulated(machine, 1), "b": Simulated(machine, 1)}

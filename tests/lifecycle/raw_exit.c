@@ -3,7 +3,8 @@
  *
  * Main allocates and frees until the janitor is there, and ends by the system call exit, with a status, or is killed by a filter of
  * system calls that ends one thread alone; so does a child of clone(2), of which libc knows nothing. What the parent waits for is what it
- * would be without the library.
+ * would be without the library. Such a child gets no thread of the library's; nor does one that shares the parent's memory, or says there that
+ * a filter is to come, as children of vfork do, take it from the parent.
  */
 #include "lifecycle.h"
 
@@ -12,6 +13,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 enum { STATUS = 7, BLOCKS = 2000, SECONDS = 60, STACK = 256 << 10 };
@@ -42,11 +44,22 @@ static void die_by_filter(void) {
     syscall(SYS_exit, STATUS); /* there are no filters here */
 }
 
+static int count_threads(void) {
+    struct stat tasks;
+
+    return stat("/proc/self/task", &tasks) == 0 ? (int)tasks.st_nlink - 2 : 0;
+}
+
 /* glibc ends what it made by clone with the system call exit. */
 static int cloned(void *unused) {
     (void)unused;
     allocate();
-    return STATUS;
+    return count_threads() <= 1 ? STATUS : STATUS + 1;
+}
+
+static int says_that_a_filter_comes(void *unused) {
+    (void)unused;
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? STATUS : STATUS + 1;
 }
 
 static int ended(pid_t pid) {
@@ -91,6 +104,10 @@ int main(void) {
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == STATUS);
     status = ended(clone(cloned, stack + STACK, CLONE_VM | SIGCHLD, NULL));
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == STATUS);
+    status = ended(clone(says_that_a_filter_comes, stack + STACK, CLONE_VM | SIGCHLD, NULL));
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == STATUS);
+    int threads = count_threads();
     allocate();
+    CHECK(threads == 0 || count_threads() == 2);
     return 0;
 }

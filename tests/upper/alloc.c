@@ -96,6 +96,13 @@ static void alloc_P3_sizes_that_no_system_has(void **state) {
             alloc_free(block);
         }
     }
+    void *warm = alloc_malloc(MIB);
+    alloc_free(warm);
+    unsigned before = kernel.advise.count;
+    check_refused(alloc_malloc((size_t)1 << 60));
+    assert_int_equal(kernel.advise.count, before); /* nothing is given back for it */
+    purge_all();
+    assert_true(kernel.advise.count > before); /* though there was something */
 }
 
 /* From each kind of block to a much smaller one, while not even that can be had. */
