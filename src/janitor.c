@@ -117,7 +117,7 @@ static void janitor_sleep(void) {
 
 static void *janitor_run(void *nothing) {
     sigset_t mask = janitor.mask;
-    pthread_setname_np(pthread_self(), "hakmem-janitor");
+    os_name_thread("hakmem-janitor");
     atomic_store_explicit(&janitor.state, JANITOR_RUNS, memory_order_seq_cst);
     if (!os_barrier_ready() && !os_is_filtered())
         os_barrier_prepare(); /* who waits for that waits for milliseconds: better here, and not for the first look */

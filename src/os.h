@@ -164,6 +164,9 @@ bool os_first_has_ended(unsigned threads, int *status);
 /* Ends the process with such a status; what is to be done at exit is not done. */
 _Noreturn void os_end_as(int status);
 
+/* The calling thread's, at most 15 bytes. */
+void os_name_thread(const char *name);
+
 /* Threads of the process (the links of /proc/self/task are two more); 0: it is not told. */
 size_t os_thread_count(void);
 

@@ -10,9 +10,9 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -54,6 +54,14 @@ static const char *os_word(const char *text, unsigned count) {
     return text ? text + 1 : NULL;
 }
 
+/* Not by strtol: each of libc's names takes a word of the page of relocated constants, which is full. */
+static long os_number(const char *digits) {
+    long number = 0;
+    for (; *digits >= '0' && *digits <= '9'; digits++)
+        number = number * 10 + *digits - '0';
+    return number;
+}
+
 /* "PID (NAME) STATE ...": a name may have blanks and parentheses. The state is taken before the threads are counted, and after it only
  * threads that are left make others. A first thread that has ended has no program any more: most are told by that, without a descriptor. */
 COLD bool os_first_has_ended(unsigned threads, int *status) {
@@ -71,23 +79,29 @@ COLD bool os_first_has_ended(unsigned threads, int *status) {
     os_call(&unused, SYS_close, fd, 0, 0, 0, 0, 0);
     const char *name = strrchr(text, ')'), *state = os_word(name, 1), *left = os_word(name, THREADS),
                *how = os_word(name, STATUS);
-    if (!how || (*state != 'Z' && *state != 'X') || strtoul(left, NULL, 10) != threads)
+    if (!how || (*state != 'Z' && *state != 'X') || os_number(left) != threads)
         return false;
-    *status = (int)strtol(how, NULL, 10);
+    *status = (int)os_number(how);
     return true;
 }
 
+/* By the kernel's own calls, as above. */
 COLD void os_end_as(int status) {
-    int by = WTERMSIG(status);
-    sigset_t it;
-    if (by != 0) { /* the program's handler is not for a thread of ours */
-        sigemptyset(&it);
-        sigaddset(&it, by);
-        sigaction(by, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
-        raise(by); /* blocked until then */
-        pthread_sigmask(SIG_UNBLOCK, &it, NULL);
+    int by = WTERMSIG(status), unused;
+    uint64_t usual[4] = {0},
+             it = 1ULL << (by - 1) %
+                              64; /* the kernel's struct sigaction: SIG_DFL, no flags; its set of signals */
+    if (by != 0) {                /* the program's handler is not for a thread of ours */
+        os_call(&unused, SYS_rt_sigaction, by, (long)usual, 0, sizeof it, 0, 0);
+        os_call(&unused, SYS_kill, os_process_number(), by, 0, 0, 0, 0); /* blocked until then */
+        os_call(&unused, SYS_rt_sigprocmask, SIG_UNBLOCK, (long)&it, 0, sizeof it, 0, 0);
     }
     os_exit(by != 0 ? 128 + by : WEXITSTATUS(status));
+}
+
+COLD void os_name_thread(const char *name) {
+    int unused;
+    os_call(&unused, SYS_prctl, PR_SET_NAME, (long)name, 0, 0, 0, 0);
 }
 
 /* The clock of a thread has the number that libc has noted for it: ~number << 3, and three bits of kind (the kernel's posix-timers). */

@@ -1,5 +1,4 @@
 /* Unit tests of janitor: what purge finds is a script; the thread, the clock and the futex are real. */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
