@@ -2,10 +2,11 @@
  * manners: which advice and which process-wide settings does the library ever ask the kernel for?
  *
  * The program has its own syscall(), through which the library makes its calls. While it grows, shrinks, forks and
- * trims, every prctl must be the name of a mapping; by default advice is DONTNEED, HUGEPAGE and
- * NOHUGEPAGE, with HAKMEM_DECOMMIT=FREE it is FREE and those two; and all of it lies in mappings that the library made,
- * but for NOHUGEPAGE for its own tables. What is written when it is asked for (POPULATE) and what the janitor makes of areas
- * that stay in use while it looks on (COLLAPSE: seldom, unless the machine is slow) comes to it.
+ * trims, every prctl must be the name of a mapping, or of the calling thread where that is not the program's; by default
+ * advice is DONTNEED, HUGEPAGE and NOHUGEPAGE, with HAKMEM_DECOMMIT=FREE it is FREE and those two; and all of it lies in
+ * mappings that the library made, but for NOHUGEPAGE for its own tables. What is written when it is asked for (POPULATE)
+ * and what the janitor makes of areas that stay in use while it looks on (COLLAPSE: seldom, unless the machine is slow)
+ * comes to it.
  */
 #include "limits.h"
 #include "../kernel_call.h"
@@ -102,7 +103,8 @@ static void look(long number, const long *a, long result) {
         if (a[2] >= 0 && a[2] < ADVICE_KINDS)
             seen.advice[a[2]]++;
     }
-    seen.other_setting |= number == SYS_prctl && a[0] != NAME_A_MAPPING && a[0] != PR_GET_SECCOMP; /* asks */
+    seen.other_setting |= number == SYS_prctl && a[0] != NAME_A_MAPPING &&
+                          a[0] != PR_GET_SECCOMP /* asks */ && !(a[0] == PR_SET_NAME && gettid() != getpid());
 }
 
 long syscall(long number, ...) {
