@@ -8,9 +8,10 @@
 enum {
     IDLE_LOOKED_AT = 64, /* idle heaps asked for a slab in one call */
     UNPACK = 16,         /* packs given up whenever a heap grows: what is put by is the wrong thing, then */
-    UNPACK_FOR_ADOPTION = 32, /* packs that an idle heap gives up at once */
-    FILLS_FROM = 256 << 10,   /* bytes of the class that are out */
-    CARVED_BY_HOSTS = 4,      /* blocks at once: most of what a host needs are guests to come */
+    UNPACK_FOR_ADOPTION = 32,   /* packs that an idle heap gives up at once */
+    FILLS_FROM = 64 << 10,      /* bytes of the class that are out: one more slab will be filled, too */
+    POPULATED_FROM = 256 << 10, /* ... and its pages are worth a call, if they come one by one */
+    CARVED_BY_HOSTS = 4,        /* blocks at once: most of what a host needs are guests to come */
 };
 
 static bool heap_has_free(const struct heap_class *class) {
@@ -108,16 +109,20 @@ static unsigned heap_slab_units(struct heap_class *mine, unsigned class) {
     return units;
 }
 
+static bool heap_holds(const struct heap_class *mine, unsigned class, size_t bytes) {
+    return (size_t)sizeclass_table[class].size * mine->out >= bytes;
+}
+
 /* A class that holds much will fill the next slab, too, and blocks that are no longer than that touch each of its pages. */
 static bool heap_fills(const struct heap_class *mine, unsigned class) {
-    size_t size = sizeclass_table[class].size;
-    return size <= SLAB_SURE_LARGEST && size * mine->out >= FILLS_FROM;
+    return sizeclass_table[class].size <= SLAB_SURE_LARGEST && heap_holds(mine, class, FILLS_FROM);
 }
 
 /* The pages of a slab that will be filled come with one call instead of a fault each. Only where nothing was in memory, and where a
  * touch does not bring all of them anyway. docs/experiments/populate.md */
-static NOINLINE void heap_populate(const struct slab *slab) {
-    if (heaps.populate && slab->untouched && !superslab_comes_huge(slab->home, slab->start) && !limit_near())
+static NOINLINE void heap_populate(const struct heap_class *mine, const struct slab *slab) {
+    if (heap_holds(mine, slab->class, POPULATED_FROM) && heaps.populate && slab->untouched &&
+        !superslab_comes_huge(slab->home, slab->start) && !limit_near())
         os_advise(slab->start, (size_t)slab->units << UNIT_SHIFT, OS_POPULATE);
 }
 
@@ -156,7 +161,7 @@ static bool heap_grow(struct heap *heap, unsigned class) {
     slab_set_bin(slab, HEAP_NO_BIN, 0, 0);
     mine->carving = slab;
     if (fills)
-        heap_populate(slab);
+        heap_populate(mine, slab);
     if (slab->untouched && heap->packs.count > 0)
         heap_unpack(heap, UNPACK);
     return true;

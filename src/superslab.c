@@ -16,6 +16,9 @@ enum {
     KEPT_SORTED = 14   /* ... and those that are, a quarter at least, lie apart */
 };
 
+/* Bytes in use from which on all of a heap gets huge pages, if it is dense: below, the last one weighs too much where not all is used. */
+#define WHOLE_FROM (12 * MIB)
+
 _Static_assert(GROUPS / 64 <= 64, "one word sums up the middle");
 
 /* Every sixteenth unit: where longest runs lie side by side. */
@@ -183,10 +186,14 @@ static size_t superslab_used(void) {
     return superslabs.mapped_units > idle ? superslabs.mapped_units - idle : 0;
 }
 
+bool superslab_is_large(void) {
+    size_t from = superslabs.huge_from;
+    return superslab_used() >= (from > 0 && from < WHOLE_FROM ? WHOLE_FROM : from) / UNIT_SIZE;
+}
+
 /* Huge pages pay in a heap that is large, most of which has been touched. docs/experiments/huge-pages.md */
 static bool superslab_is_large_and_dense(size_t whole) {
-    size_t used = superslab_used();
-    return used * UNIT_SIZE >= superslabs.huge_from && whole >= used / 2;
+    return superslab_is_large() && whole >= superslab_used() / 2;
 }
 
 bool superslab_wants_huge(void) {
@@ -253,7 +260,7 @@ static bool superslab_map_piece(unsigned units) {
     return false;
 }
 
-/* True when the heap holds enough of what is dense for huge pages; of what is not, perhaps more. */
+/* True when the heap holds enough of what is dense for that to get huge pages; of what is not, perhaps more. */
 static bool superslab_may_sort(void) {
     return dense_units(false) >= superslabs.huge_from / UNIT_SIZE && limit_may_split();
 }

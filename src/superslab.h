@@ -13,8 +13,8 @@
  * P3  the sum of dirty units is what superslab_dirty_bytes says
  * P4  pages are only given home of units that this room mapped and that nobody has
  *
- * The lowest superslab with a run that fits is used first, so that the high ones drain. In a heap of which much is touched as a
- * whole, and more may not be, that is the lowest in huge pages for the one, in small ones for the other. One lock of rank 5;
+ * The lowest superslab with a run that fits is used first, so that the high ones drain. In a heap of which some MiB are touched as a
+ * whole, and others may not be, that is the lowest in huge pages for the one, in small ones for the other. One lock of rank 5;
  * purging takes units out, advises outside the lock, and puts them back. Finding a run takes bounded time:
  * three words of a bitmap and one superslab, for each of the two kinds.
  */
@@ -125,8 +125,9 @@ size_t superslab_staying_bytes(void); /* those of them that the last look left f
 size_t superslab_mapped_bytes(void);
 size_t superslab_free_bytes(void); /* with what waits */
 
-/* What this room may do, told by lifecycle once: from how many bytes in use on a dense heap, or what is dense of another, gets huge pages
- * (0: from the first, dense or not; SIZE_MAX: never); how to decommit. */
+/* What this room may do, told by lifecycle once: from how many bytes in use that are dense on, what fills its pages gets huge ones, and
+ * from as many, but at least 12 MiB, in use all of a heap of which half is dense (0: from the first, dense or not; SIZE_MAX: never); how to
+ * decommit. */
 void superslab_configure(size_t huge_from, bool decommit, bool decommit_lazily);
 
 /* Whoever allows no calls but those that memory takes is not asked whether addresses are few. Told by lifecycle once. */

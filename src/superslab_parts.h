@@ -33,7 +33,7 @@ struct superslab_group {
 
 struct superslabs {
     struct lock lock;
-    size_t huge_from; /* bytes in use: a heap below gets small pages, which are all that it touches */
+    size_t huge_from; /* dense bytes in use: a heap below gets small pages, which are all that it touches */
     bool decommit, decommit_lazily;
     bool keep_small; /* the kernel makes huge pages unasked, and a small heap would touch one for a few KiB */
     bool has_huge;   /* there may be superslabs in huge pages */
@@ -84,6 +84,9 @@ void superslab_return(struct superslab *home, uint64_t mask);
 
 /* They are free again, and hold nothing; what they held may show if they are stale. */
 void superslab_return_empty(struct superslab *home, uint64_t mask, bool stale);
+
+/* Whether as much is in use as a heap must have to get huge pages as a whole. */
+bool superslab_is_large(void);
 
 /* Whether the heap is one that gets huge pages. */
 bool superslab_wants_huge(void);

@@ -1,9 +1,10 @@
 /*
  * huge_from: does HAKMEM_HUGE_FROM say from which size on a heap gets huge pages?
  *
- * Page faults of 6 MiB of blocks of 240 bytes, all written, in a process of its own each: with the default, by which that is a small
- * heap in small pages; with 4m, of which the second superslab is in huge pages; with 0, in huge pages from the first byte on; and with 0
- * but without huge pages. And what is resident with 0 of blocks that grow: they lie close together, not each in a huge page of its own.
+ * Page faults of 6 MiB of blocks of 240 bytes, all written, in a process of its own each: in the profile `balanced`, by which that is a
+ * small heap in small pages; by default, by which what comes after 2 MiB is in huge ones, and there is a page or two of those more than is
+ * used; with 4m; with 0, in huge pages from the first byte on; and with 0 but without huge pages. Blocks of many lengths, 48 KiB of each,
+ * are no sign that more of them will come: they stay in small ones. And what is resident with 0 of blocks that grow: they lie close together, not each in a huge page of its own.
  *
  * SKIP where the kernel makes no huge pages on request, makes them unasked, or had none free when a bar was missed.
  */
@@ -14,8 +15,12 @@ enum {
     GROWING = 8,
     GROWS_FROM = 40000,
     GROWS_TO = 100000,
-    BESIDE = 3 * MEBI,     /* bytes of small blocks */
-    BAR_GROWN = 8192 + 512 /* KiB: four huge pages, and what else is touched */
+    BESIDE = 3 * MEBI,      /* bytes of small blocks */
+    BAR_GROWN = 8192 + 512, /* KiB: four huge pages, and what else is touched */
+    OF_EACH = 48 * 1024,
+    SHORTEST = 100,
+    LONGEST = 8000,
+    BAR_BEYOND = 2048 + 256 /* KiB of what is not used of a huge page, and what else is touched */
 };
 
 static int grow(void) {
@@ -33,16 +38,31 @@ static int grow(void) {
     return 0;
 }
 
+/* Bytes, in blocks of a length for each size class at most. */
+static size_t few_of_each(void) {
+    size_t bytes = 0;
+    for (size_t size = SHORTEST; size <= LONGEST; size += size / 4)
+        for (size_t i = 0; i < OF_EACH / size; i++, bytes += size)
+            memset(taken(size), 1, size);
+    return bytes;
+}
+
 static int worker(const char *what) {
     if (strcmp(what, "grow") == 0)
         return grow();
+    if (strcmp(what, "few") == 0) {
+        long faults_before = page_faults();
+        size_t bytes = few_of_each();
+        dprintf(1, "%ld\n", (page_faults() - faults_before) * 100 / (long)(bytes / PAGE));
+        return 0;
+    }
     long before = page_faults();
     for (int i = 0; i < BLOCKS; i++) {
         unsigned char *block = malloc(SIZE);
         CHECK(block != NULL);
         memset(block, 1, SIZE);
     }
-    dprintf(1, "%ld\n", page_faults() - before);
+    dprintf(1, "%ld\n", strcmp(what, "fill") == 0 ? page_faults() - before : rss_kib());
     return 0;
 }
 
@@ -69,8 +89,16 @@ int main(int argc, char **argv) {
     if (strstr(text_of("/sys/kernel/mm/transparent_hugepage/enabled"), "[madvise]") == NULL)
         skip("the kernel makes no huge pages on request, or makes them unasked");
     long refusals = huge_refusals();
-    long as_it_is = faults("HAKMEM_HUGE_FROM=12m", "HAKMEM_HUGE_PAGES=1");
-    BAR(as_it_is >= SMALL, "a small heap got huge pages");
+    BAR(faults("HAKMEM_PROFILE=balanced", "HAKMEM_HUGE_PAGES=1") >= SMALL, "a small heap got huge pages");
+    bar_at_most("page faults by default", faults("HAKMEM_PROFILE=speed", "HAKMEM_HUGE_PAGES=1"), SMALL / 2,
+                SMALL / 2);
+    long beyond = told("hold", "HAKMEM_PROFILE=speed", "HAKMEM_HUGE_PAGES=1") -
+                  told("hold", "HAKMEM_PROFILE=balanced", "HAKMEM_HUGE_PAGES=1");
+    printf("by default %ld KiB more are resident than in small pages\n", beyond);
+    bar_at_most("resident beyond small pages, in KiB", beyond, BAR_BEYOND, BAR_BEYOND);
+    long few = told("few", "HAKMEM_HUGE_FROM=512k", "HAKMEM_HUGE_PAGES=1");
+    printf("%ld page faults for 100 pages of blocks of many lengths, few of each\n", few);
+    BAR(few >= 100, "few blocks of a length got huge pages");
     bar_at_most("page faults from 4m on", faults("HAKMEM_HUGE_FROM=4m", "HAKMEM_HUGE_PAGES=1"), SMALL * 3 / 4,
                 SMALL * 3 / 4);
     bar_at_most("page faults from the first byte on", faults("HAKMEM_HUGE_FROM=0", "HAKMEM_HUGE_PAGES=1"),

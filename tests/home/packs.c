@@ -1,7 +1,7 @@
 /*
  * packs: does the beginning of a heap that has become large get huge pages, too?
  *
- * A small heap gets small pages, and only what comes after it has become large is asked for in huge ones. While the program goes on, the
+ * A small heap gets small pages, and only what comes after it has become large is asked for in huge ones: from HAKMEM_HUGE_FROM on, told here. While the program goes on, the
  * janitor makes huge pages of those areas that are in use and in memory as a whole. Decided by what /proc/self/smaps says: nearly
  * all of the heap is in huge pages, and hardly more is resident than before.
  *

@@ -579,6 +579,34 @@ static void superslab_sorts_nothing_while_all_are_alike(void **state) {
     end_mixed();
 }
 
+/* Of a small heap only what fills its pages, from as much on as is told, however dense it is as a whole; of one of 12 MiB all. */
+static void superslab_sorts_small_heaps(void **state) {
+    (void)state;
+    superslab_unmap_free();
+    superslabs.sorts = superslabs.mixes = false;
+    superslab_configure(2 * MIB, true, false);
+    dense_fake.known = DENSE_YES;
+    dense_fake.units = 2 * MIB / UNIT_SIZE - 1;
+    assert_false(home_of_next(16, true)->huge);
+    dense_fake.units = 2 * MIB / UNIT_SIZE;
+    struct superslab *dense = home_of_next(16, true);
+    assert_true(dense->huge);
+    while (superslab_find_kind(16, false))
+        assert_false(home_of_next(16, false)->huge);
+    dense_fake.units = 12 * MIB / UNIT_SIZE;
+    unsigned before = kernel.advise.count;
+    while (run_count < 12 * MIB / UNIT_SIZE / 16 - 1) {
+        assert_ptr_not_equal(home_of_next(16, false), dense);
+        assert_false(runs[run_count - 1].home->huge);
+        assert_false(superslab_pack());
+    }
+    assert_int_equal(kernel.advise.count, before);
+    while (superslab_find_kind(16, false))
+        home_of_next(16, false);
+    assert_true(home_of_next(16, false)->huge);
+    end_mixed();
+}
+
 /* Where addresses are few nothing is sorted, which is asked once. */
 static void superslab_sorts_nothing_where_addresses_are_few(void **state) {
     (void)state;
@@ -1346,6 +1374,7 @@ int main(void) {
         cmocka_unit_test_setup(superslab_purges_within_the_budget, setup),
         cmocka_unit_test_setup(superslab_sorts_what_fills_its_pages, setup),
         cmocka_unit_test_setup(superslab_takes_what_is_warm_before_what_is_sorted, setup),
+        cmocka_unit_test_setup(superslab_sorts_small_heaps, setup),
         cmocka_unit_test_setup(superslab_sorts_only_where_it_pays, setup),
         cmocka_unit_test_setup(superslab_sorts_nothing_while_all_are_alike, setup),
         cmocka_unit_test_setup(superslab_sorts_nothing_where_addresses_are_few, setup),
