@@ -109,20 +109,16 @@ static unsigned heap_slab_units(struct heap_class *mine, unsigned class) {
     return units;
 }
 
-static bool heap_holds(const struct heap_class *mine, unsigned class, size_t bytes) {
-    return (size_t)sizeclass_table[class].size * mine->out >= bytes;
-}
-
-/* A class that holds much will fill the next slab, too, and blocks that are no longer than that touch each of its pages. */
-static bool heap_fills(const struct heap_class *mine, unsigned class) {
-    return sizeclass_table[class].size <= SLAB_SURE_LARGEST && heap_holds(mine, class, FILLS_FROM);
+/* Bytes that are out of a class whose blocks touch each page of a slab; of any other, 0. */
+static size_t heap_filled_bytes(const struct heap_class *mine, unsigned class) {
+    size_t size = sizeclass_table[class].size;
+    return size <= SLAB_SURE_LARGEST ? size * mine->out : 0;
 }
 
 /* The pages of a slab that will be filled come with one call instead of a fault each. Only where nothing was in memory, and where a
  * touch does not bring all of them anyway. docs/experiments/populate.md */
-static NOINLINE void heap_populate(const struct heap_class *mine, const struct slab *slab) {
-    if (heap_holds(mine, slab->class, POPULATED_FROM) && heaps.populate && slab->untouched &&
-        !superslab_comes_huge(slab->home, slab->start) && !limit_near())
+static NOINLINE void heap_populate(const struct slab *slab) {
+    if (heaps.populate && slab->untouched && !superslab_comes_huge(slab->home, slab->start) && !limit_near())
         os_advise(slab->start, (size_t)slab->units << UNIT_SHIFT, OS_POPULATE);
 }
 
@@ -152,16 +148,17 @@ static bool heap_can_carve(struct heap_class *mine) {
 /* A new slab is carved from now on. False: no memory. */
 static bool heap_grow(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
-    bool fills = heap_fills(mine, class);
-    struct slab *slab = slab_new(class, heap_slab_units(mine, class), fills, &heap->inbox, heap->tag | class);
+    size_t filled = heap_filled_bytes(mine, class);
+    struct slab *slab =
+        slab_new(class, heap_slab_units(mine, class), filled >= FILLS_FROM, &heap->inbox, heap->tag | class);
     if (!slab)
         return false;
     heap->shallow = false;
     heap_look_for_guests(heap);
     slab_set_bin(slab, HEAP_NO_BIN, 0, 0);
     mine->carving = slab;
-    if (fills)
-        heap_populate(mine, slab);
+    if (filled >= POPULATED_FROM)
+        heap_populate(slab);
     if (slab->untouched && heap->packs.count > 0)
         heap_unpack(heap, UNPACK);
     return true;

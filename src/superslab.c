@@ -186,14 +186,10 @@ static size_t superslab_used(void) {
     return superslabs.mapped_units > idle ? superslabs.mapped_units - idle : 0;
 }
 
-bool superslab_is_large(void) {
-    size_t from = superslabs.huge_from;
-    return superslab_used() >= (from > 0 && from < WHOLE_FROM ? WHOLE_FROM : from) / UNIT_SIZE;
-}
-
 /* Huge pages pay in a heap that is large, most of which has been touched. docs/experiments/huge-pages.md */
 static bool superslab_is_large_and_dense(size_t whole) {
-    return superslab_is_large() && whole >= superslab_used() / 2;
+    size_t used = superslab_used(), from = superslabs.huge_from;
+    return used * UNIT_SIZE >= (from < WHOLE_FROM ? WHOLE_FROM : from) && whole >= used / 2;
 }
 
 bool superslab_wants_huge(void) {

@@ -150,8 +150,7 @@ bool superslab_pack(void) {
     bool later = false;
     unsigned packed = 0, looked = 0;
     lock_take(&superslabs.lock);
-    bool wanted = (superslab_wants_huge() || (superslabs.sorts && superslab_is_large())) &&
-                  limit_may_split() && !limit_near();
+    bool wanted = (superslab_wants_huge() || superslabs.sorts) && limit_may_split() && !limit_near();
     uint32_t number = wanted ? superslabs.pack_from : superslabs.count;
     for (; number < superslabs.count && packed < PACKED_AT_ONCE && looked < LOOKED_AT_ONCE; number++) {
         struct superslab *home = *superslab_at(number);

@@ -85,9 +85,6 @@ void superslab_return(struct superslab *home, uint64_t mask);
 /* They are free again, and hold nothing; what they held may show if they are stale. */
 void superslab_return_empty(struct superslab *home, uint64_t mask, bool stale);
 
-/* Whether as much is in use as a heap must have to get huge pages as a whole. */
-bool superslab_is_large(void);
-
 /* Whether the heap is one that gets huge pages. */
 bool superslab_wants_huge(void);
 
