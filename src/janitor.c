@@ -223,11 +223,17 @@ NOINLINE void janitor_call(const void *caller) {
         janitor_call_if_needed(heap, freed, waiting, caller);
 }
 
+/* For what only grows a program of one thread gets no second one. */
+static COLD bool janitor_may_shed(void) {
+    return atomic_load_explicit(&janitor.state, memory_order_relaxed) == JANITOR_RUNS &&
+           __atomic_load_n(&superslab_has_huge, __ATOMIC_RELAXED);
+}
+
 COLD void janitor_call_taken(const void *caller) {
     if (heap_is_in_watch())
         return;
     janitor_await_growth();
-    if (heap_can_reach() && janitor_is_needed(purge_waiting_bytes()) &&
+    if ((heap_can_reach() || janitor_may_shed()) && janitor_is_needed(purge_waiting_bytes()) &&
         !atomic_load_explicit(&janitor_awake, memory_order_relaxed))
         janitor_wake(caller);
 }

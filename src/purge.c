@@ -76,6 +76,7 @@ struct purge_looked purge_look(void) {
     superslab_end_look(); /* with what the tidied slabs have left */
     looked.later |= purge_waiting_bytes() > superslab_staying_bytes();
     looked.later |= superslab_pack();
+    looked.bytes += superslab_shed(false, &looked.later);
     return looked;
 }
 
@@ -157,10 +158,12 @@ void purge_step(void) {
 }
 
 size_t purge_all(void) {
+    bool later = false;
     limit_lift_budget(true);
     size_t bytes = purge_heaps();
     bytes += large_purge(0, UINT_MAX); /* first: its runs become dirty units */
     bytes += superslab_purge(0, UINT_MAX);
+    bytes += superslab_shed(true, &later);
     limit_lift_budget(false);
     return bytes;
 }

@@ -24,6 +24,7 @@ _Static_assert(GROUPS / 64 <= 64, "one word sums up the middle");
 /* Every sixteenth unit: where longest runs lie side by side. */
 #define APART 0x0001000100010001ULL
 
+bool superslab_has_huge;
 struct superslabs superslabs = {.lock = LOCK_INITIAL(5), .decommit = true, .huge_from = SIZE_MAX};
 
 /* But for the first one, which lies with what is written anyway. Apart, because they start as zeros: they take no room in the file
@@ -76,7 +77,7 @@ static void superslab_fit_put(const struct superslab *home, unsigned units, bool
 /* The lowest superslab of one kind with a free run of `units`, NULL if there is none. */
 static struct superslab *superslab_find_kind(unsigned units, bool huge) {
     unsigned length = units - 1;
-    if ((huge && !superslabs.has_huge) || superslab_top(huge)[length] == 0)
+    if ((huge && !superslab_has_huge) || superslab_top(huge)[length] == 0)
         return NULL;
     unsigned high = bits_lowest(superslab_top(huge)[length]);
     unsigned middle = high * 64 + bits_lowest(superslab_middle(high, huge)[length]);
@@ -172,7 +173,8 @@ static bool superslab_enter(unsigned char *start, unsigned units, bool huge) {
     made->start = start;
     made->units = units;
     made->huge = huge;
-    superslabs.has_huge |= huge;
+    if (huge)
+        __atomic_store_n(&superslab_has_huge, true, __ATOMIC_RELAXED);
     made->calm = made->packed = made->rests = 0;
     made->free = superslab_mask(0, units);
     superslab_add(&superslabs.mapped_units, units);

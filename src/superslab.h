@@ -91,6 +91,13 @@ size_t superslab_purge_rested(unsigned calls);
  * half a millisecond. Returns whether there may be more. */
 bool superslab_pack(void);
 
+/* Gives home what nobody was ever given, but came with what somebody has of a huge page, when the heap has not grown since the last call;
+ * or `now`. *later: it may when it does not grow any more. Returns the bytes that went home. */
+size_t superslab_shed(bool now, bool *later);
+
+/* There is such memory perhaps, or will be: superslabs in huge pages. Atomic, relaxed: a hint. */
+extern bool superslab_has_huge;
+
 /* A look ends: what is dirty may rest from here on. */
 void superslab_end_look(void);
 

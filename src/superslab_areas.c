@@ -43,6 +43,16 @@ uint64_t superslab_stays(const struct superslab *home, uint64_t rested) {
     return stays;
 }
 
+uint64_t superslab_unused(const struct superslab *home) {
+    uint64_t unused = 0, clean = home->free & ~(home->dirty | home->stale);
+    for (unsigned area = 0; area < home->units / AREA_UNITS; area++) {
+        uint64_t all = superslab_mask(area * AREA_UNITS, AREA_UNITS), there = clean & all;
+        if (there != all && bits_count(there) >= SPLIT_LEAST && superslab_is_huge(home, area))
+            unused |= there;
+    }
+    return unused;
+}
+
 bool superslab_comes_huge(const struct superslab *home, const void *start) {
     return superslab_is_huge(home, superslab_unit_of(home, start) / AREA_UNITS);
 }

@@ -22,6 +22,13 @@ static void superslab_count_staying(void) {
     __atomic_store_n(&superslabs.staying_units, staying, __ATOMIC_RELAXED);
 }
 
+/* The lowest units of the mask that lie side by side. */
+static uint64_t superslab_first_run(uint64_t mask) {
+    unsigned first = bits_lowest(mask);
+    uint64_t rest = ~(mask >> first);
+    return superslab_mask(first, rest ? bits_lowest(rest) : 64);
+}
+
 /* The first run of such units of the youngest superslab below *from that has any, claimed; 0 when there is none. */
 static uint64_t superslab_claim_dirty(struct superslab **home, uint32_t *from, bool rested) {
     for (; *from > 0; --*from) {
@@ -29,9 +36,7 @@ static uint64_t superslab_claim_dirty(struct superslab **home, uint32_t *from, b
         uint64_t dirty = superslab_dirty_of(candidate, rested);
         if (dirty == 0)
             continue;
-        unsigned first = bits_lowest(dirty);
-        uint64_t rest = ~(dirty >> first);
-        uint64_t mask = superslab_mask(first, rest ? bits_lowest(rest) : 64);
+        uint64_t mask = superslab_first_run(dirty);
         superslab_claim(candidate, mask);
         *home = candidate;
         return mask;
@@ -103,6 +108,39 @@ size_t superslab_purge_rested(unsigned calls) {
     superslab_count_staying();
     lock_release(&superslabs.lock);
     return purged;
+}
+
+/* Units of one superslab. Under the lock, which is not held during calls. */
+static size_t superslab_shed_from(struct superslab *home, uint64_t unused) {
+    size_t shed = 0;
+    for (; (unused &= home->free & ~(home->dirty | home->stale)) != 0 && limit_may_purge();) {
+        uint64_t run = superslab_first_run(unused);
+        superslab_claim(home, run);
+        bool advised = superslab_send_home(home, run);
+        limit_hold((size_t)bits_count(run) * UNIT_SIZE); /* as it is given next */
+        superslab_return_empty(home, run, false);        /* nobody has written there */
+        shed += advised ? bits_count(run) : 0;
+        unused &= ~run;
+    }
+    return shed;
+}
+
+size_t superslab_shed(bool now, bool *later) {
+    size_t shed = 0;
+    lock_take(&superslabs.lock);
+    size_t held = superslabs.mapped_units - superslabs.free_units + superslabs.dirty_units;
+    bool grows = held > superslabs.held_before && !now;
+    superslabs.held_before = held;
+    uint32_t end = superslabs.decommit && superslab_has_huge ? superslabs.count : 0;
+    for (uint32_t number = 0; number < end && limit_budget_left(); number++) {
+        struct superslab *home = *superslab_at(number);
+        uint64_t unused = home->start ? superslab_unused(home) : 0;
+        *later |= unused != 0 && grows;
+        if (unused != 0 && !grows)
+            shed += superslab_shed_from(home, unused);
+    }
+    lock_release(&superslabs.lock);
+    return shed * UNIT_SIZE;
 }
 
 void superslab_end_look(void) {

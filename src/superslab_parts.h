@@ -36,7 +36,6 @@ struct superslabs {
     size_t huge_from; /* dense bytes in use: a heap below gets small pages, which are all that it touches */
     bool decommit, decommit_lazily;
     bool keep_small; /* the kernel makes huge pages unasked, and a small heap would touch one for a few KiB */
-    bool has_huge;   /* there may be superslabs in huge pages */
     bool sorts;      /* what fills its pages and what does not lie apart */
     bool mixes;      /* ... never, as addresses are few */
     bool asks_nothing;
@@ -53,6 +52,7 @@ struct superslabs {
     struct superslab *packing; /* stays mapped meanwhile */
     size_t begun_for_room;     /* areas, where huge pages come from the first byte on */
     uint32_t pack_from;        /* the superslab that the next look begins with */
+    size_t held_before;        /* units in use or dirty when what is unused was looked for last */
     struct superslab_group first;
 };
 
@@ -92,6 +92,10 @@ bool superslab_wants_huge(void);
 
 /* Of dirty units that rested, those that stay in memory, because of each one's area too few would go to split a huge page. */
 uint64_t superslab_stays(const struct superslab *home, uint64_t rested);
+
+/* Units that nobody was ever given, of areas in huge pages that somebody has a part of: they are in memory all the same. Those of an area
+ * for which a huge page is split. */
+uint64_t superslab_unused(const struct superslab *home);
 
 /* Before the pages of a range go home: areas of which only a part goes are to become no huge pages again. */
 void superslab_split(struct superslab *home, const unsigned char *start, size_t bytes);

@@ -107,6 +107,7 @@ static struct {
 static struct heap mine;
 static _Atomic size_t taken, given, touched, staying;
 static _Atomic bool several_threads;
+bool superslab_has_huge;
 
 size_t superslab_mapped_bytes(void) {
     return taken;
@@ -176,6 +177,7 @@ static int setup(void **state) {
     mine.flushed = mine.flushed_before = 0;
     heap_own = &mine;
     taken = given = staying = 0;
+    superslab_has_huge = false;
     touched = 2 * JANITOR_LEAST;
     several_threads = false;
     atomic_store(&janitor.looked, 0);
@@ -307,9 +309,32 @@ static void janitor_looks_after_what_threads_have_taken(void **state) {
     assert_int_equal(janitor_taken_most, 2 * JANITOR_LEAST);
 }
 
+/* Of a process of one thread that grows only where something may be shed. */
+static void janitor_looks_after_what_came_in_huge_pages(void **state) {
+    (void)state;
+    janitor_configure(1, true);
+    mine.flushed += JANITOR_LEAST;
+    janitor_after_free(outside());
+    await_looks(1);
+    await_sleep();
+    for (int ms = 0; fake.looks == 1 && ms < 60000; ms++) { /* it may still be about to go to sleep */
+        superslab_has_huge = ms >= 20;
+        taken += JANITOR_LEAST + 1;
+        janitor_after_take(outside());
+        usleep(1000);
+        assert_true(superslab_has_huge || fake.looks == 1);
+    }
+    assert_int_not_equal(fake.looks, 1);
+    await_sleep();
+}
+
 static void janitor_is_not_started_for_a_small_process(void **state) {
     (void)state;
     janitor_configure(1, true);
+    superslab_has_huge = true;
+    taken += 10 * JANITOR_LEAST;
+    janitor_after_take(outside()); /* a program of one thread that grows */
+    assert_int_equal(atomic_load(&janitor.state), JANITOR_NONE);
     several_threads = true;
     touched = JANITOR_LEAST / 2;
     for (int i = 0; i < 10; i++) {
@@ -529,6 +554,7 @@ int main(void) {
         cmocka_unit_test_setup(janitor_is_not_started_for_a_small_process, setup),
         cmocka_unit_test_setup(janitor_P1_P3_looks_until_nothing_is_left_and_sleeps, setup),
         cmocka_unit_test_setup(janitor_looks_after_what_threads_have_taken, setup),
+        cmocka_unit_test_setup(janitor_looks_after_what_came_in_huge_pages, setup),
         cmocka_unit_test_setup(janitor_gives_up_what_never_rests, setup),
         cmocka_unit_test_setup(janitor_goes_on_while_it_reaches_threads, setup),
         cmocka_unit_test_setup(janitor_purges_near_a_limit, setup),

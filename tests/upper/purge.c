@@ -29,6 +29,8 @@ static struct {
     bool hand_rests_not;
     bool may_pack;
     size_t staying; /* of what is dirty */
+    size_t unused;  /* bytes; shed when the heap does not grow */
+    bool grows;
 } fake;
 
 bool heap_can_reach(void) {
@@ -168,6 +170,13 @@ void superslab_end_look(void) {
 bool superslab_pack(void) {
     fake.packs++;
     return fake.may_pack;
+}
+
+size_t superslab_shed(bool now, bool *later) {
+    size_t bytes = now || !fake.grows ? fake.unused : 0;
+    fake.unused -= bytes;
+    *later |= fake.unused > 0;
+    return bytes;
 }
 
 size_t superslab_unmap_free(void) {
@@ -418,6 +427,25 @@ static void purge_packs_in_its_own_time(void **state) {
     assert_false(purge_look().later);
 }
 
+/* Nor does it shed what is unused while the heap grows, unless all is to go home. */
+static void purge_sheds_what_is_unused(void **state) {
+    (void)state;
+    for (unsigned now = 0; now < 2; now++) {
+        fake.unused = MIB;
+        fake.grows = true;
+        struct purge_looked looked = purge_look();
+        assert_true(looked.later && looked.bytes == 0);
+        purge_look_here();
+        purge_step();
+        assert_int_equal(fake.unused, MIB);
+        fake.grows = now;
+        looked = now ? (struct purge_looked){.bytes = purge_all()} : purge_look();
+        assert_false(looked.later);
+        assert_in_range(looked.bytes, MIB, MIB + 2 * fake.piece);
+        assert_int_equal(fake.unused, 0);
+    }
+}
+
 /* What a look leaves for good is nothing that the next one would be for. */
 static void purge_does_not_wait_for_what_stays(void **state) {
     (void)state;
@@ -570,6 +598,7 @@ int main(void) {
         cmocka_unit_test_setup(purge_with_a_limit_of_nothing, setup),
         cmocka_unit_test_setup(purge_all_gives_everything_back, setup),
         cmocka_unit_test_setup(purge_packs_in_its_own_time, setup),
+        cmocka_unit_test_setup(purge_sheds_what_is_unused, setup),
         cmocka_unit_test_setup(purge_does_not_wait_for_what_stays, setup),
         cmocka_unit_test_setup(purge_P3_looks_give_home_what_rested, setup),
         cmocka_unit_test_setup(purge_empties_hands, setup),

@@ -732,6 +732,58 @@ static void superslab_packs_areas_of_a_large_heap(void **state) {
     packs_areas(true);
 }
 
+static size_t shed(bool now, bool expect_later) {
+    bool later = false;
+    size_t bytes = superslab_shed(now, &later);
+    assert_int_equal(later, expect_later);
+    return bytes / UNIT_SIZE;
+}
+
+/* An area that is begun is in memory as a whole. What nobody was ever given of it goes home when the heap has stopped to grow, or at once
+ * if all is to: of areas that are huge, a quarter or more. */
+static void superslab_sheds_what_came_with_a_huge_page(void **state) {
+    (void)state;
+    superslab_unmap_free();
+    superslab_configure(0, true, false);
+    kernel.before_advise = NULL; /* for an area of which somebody has the rest */
+    assert_true(run_take(4));
+    struct superslab *home = runs[0].home;
+    struct superslab_run roomy = superslab_take_roomy(4);
+    assert_ptr_equal(roomy.start, (unsigned char *)runs[0].start + 16 * UNIT_SIZE);
+    unsigned before = kernel.advise.count;
+    size_t held = limit.held;
+    assert_int_equal(shed(false, true), 0);
+    assert_int_equal(kernel.advise.count, before);
+    assert_true(run_take(1));
+    assert_int_equal(shed(false, true), 0); /* it still grew */
+    assert_int_equal(shed(false, false), AREA_UNITS - 9);
+    assert_int_equal(kernel.advise.count, before + 3); /* small pages from here on, and two pieces */
+    assert_int_equal(limit.held, held + UNIT_SIZE);
+    assert_int_equal(shed(false, false), 0);
+    assert_int_equal(home->free & home->dirty, 0);
+    assert_true(run_take(11)); /* of what was shed: it is zeroed */
+    assert_in_range((uintptr_t)runs[2].start, (uintptr_t)home->start, (uintptr_t)roomy.start);
+    superslab_give(home, roomy.start, 4);
+    check_room();
+    run_give_all();
+    while (superslab_purge(0, ALWAYS) > 0)
+        continue;
+
+    for (unsigned units = SUPERSLAB_RUN_LARGEST; units > 0;
+         units--) { /* huge again, as it was free as a whole */
+        superslab_configure(0, units != 3, false);
+        unsigned unused = AREA_UNITS - 16 - units;
+        assert_true(run_take(16) && run_take(units));
+        assert_int_equal(shed(true, false), unused >= AREA_UNITS / 4 && units != 3 ? unused : 0);
+        run_give_all();
+        superslab_configure(0, true, false);
+        while (superslab_purge(0, ALWAYS) > 0)
+            continue;
+    }
+    superslab_configure(SIZE_MAX, true, false);
+    check_room();
+}
+
 /* Takes as many units, or a piece that was freed; gives it back to nobody. Returns how many it got. */
 static unsigned units_of_some(unsigned least, unsigned most, const struct superslab *home) {
     assert_true(run_take_some(least, most));
@@ -1370,6 +1422,7 @@ int main(void) {
         cmocka_unit_test_setup(superslab_sorts_what_fills_its_pages, setup),
         cmocka_unit_test_setup(superslab_takes_what_is_warm_before_what_is_sorted, setup),
         cmocka_unit_test_setup(superslab_sorts_small_heaps, setup),
+        cmocka_unit_test_setup(superslab_sheds_what_came_with_a_huge_page, setup),
         cmocka_unit_test_setup(superslab_sorts_only_where_it_pays, setup),
         cmocka_unit_test_setup(superslab_sorts_nothing_while_all_are_alike, setup),
         cmocka_unit_test_setup(superslab_sorts_nothing_where_addresses_are_few, setup),
