@@ -64,9 +64,9 @@ static void tell(unsigned percent, unsigned breaths) {
     }
 }
 
-/* Until most of the heap is in huge pages. */
+/* Until most of the heap is in huge pages, and somebody looks after it. */
 static void await_packed(long refusals, long goal) {
-    AWAIT((swing(), packed_kib() >= goal || huge_refusals() > refusals));
+    AWAIT((swing(), janitor() != 0 && (packed_kib() >= goal || huge_refusals() > refusals)));
     skip_if_refused(packed_kib() < goal, refusals);
     janitor_rests(janitor()); /* what has swung is home */
 }
