@@ -8,10 +8,11 @@
 enum {
     IDLE_LOOKED_AT = 64, /* idle heaps asked for a slab in one call */
     UNPACK = 16,         /* packs given up whenever a heap grows: what is put by is the wrong thing, then */
-    UNPACK_FOR_ADOPTION = 32,   /* packs that an idle heap gives up at once */
-    FILLS_FROM = 64 << 10,      /* bytes of the class that are out: one more slab will be filled, too */
-    POPULATED_FROM = 256 << 10, /* ... and its pages are worth a call, if they come one by one */
-    CARVED_BY_HOSTS = 4,        /* blocks at once: most of what a host needs are guests to come */
+    UNPACK_FOR_ADOPTION = 32,       /* packs that an idle heap gives up at once */
+    FILLS_FROM = 64 << 10,          /* bytes of a class that are out: the next slab will be filled, too */
+    FILLS_FROM_OF_MANY = 256 << 10, /* ... where each of several heaps may end with slabs that are not */
+    POPULATED_FROM = 256 << 10,     /* ... and its pages are worth a call, if they come one by one */
+    CARVED_BY_HOSTS = 4,            /* blocks at once: most of what a host needs are guests to come */
 };
 
 static bool heap_has_free(const struct heap_class *class) {
@@ -149,8 +150,9 @@ static bool heap_can_carve(struct heap_class *mine) {
 static bool heap_grow(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
     size_t filled = heap_filled_bytes(mine, class);
-    struct slab *slab =
-        slab_new(class, heap_slab_units(mine, class), filled >= FILLS_FROM, &heap->inbox, heap->tag | class);
+    bool many = __atomic_load_n(&heaps.count, __ATOMIC_RELAXED) > 1; /* a hint */
+    bool fills = filled >= (many ? FILLS_FROM_OF_MANY : FILLS_FROM);
+    struct slab *slab = slab_new(class, heap_slab_units(mine, class), fills, &heap->inbox, heap->tag | class);
     if (!slab)
         return false;
     heap->shallow = false;

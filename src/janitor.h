@@ -13,7 +13,7 @@
  * paths look, once in a delay at most, and at a bounded piece.
  *
  * P1  an idle process is not woken, but for that question: the janitor looks again only after something was freed, or taken by several
- *     threads
+ *     threads, or by one of a heap in huge pages
  * P2  no thread is started from inside of libc or the dynamic linker, which may hold locks that this needs
  * P3  errno stays what it was
  * P4  it does not keep a process alive whose other threads have ended, or for no longer than it had been idle
@@ -53,7 +53,7 @@ static inline void janitor_after_free(const void *caller) {
 extern _Atomic size_t janitor_taken_most;
 
 /* Wakes the janitor where sleeping threads can be reached: what several threads have taken may soon rest in magazines, and
- * no free would tell. */
+ * no free would tell. And where there is one, and huge pages, of which a part may be left that nobody was given. */
 void janitor_call_taken(const void *caller);
 
 /* After a slow path has taken something. */

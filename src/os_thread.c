@@ -88,10 +88,9 @@ COLD bool os_first_has_ended(unsigned threads, int *status) {
 /* By the kernel's own calls, as above. */
 COLD void os_end_as(int status) {
     int by = WTERMSIG(status), unused;
-    uint64_t usual[4] = {0},
-             it = 1ULL << (by - 1) %
-                              64; /* the kernel's struct sigaction: SIG_DFL, no flags; its set of signals */
-    if (by != 0) {                /* the program's handler is not for a thread of ours */
+    uint64_t usual[4] = {0};                 /* the kernel's struct sigaction: SIG_DFL, no flags */
+    if (by != 0) {                           /* the program's handler is not for a thread of ours */
+        uint64_t it = 1ULL << (by - 1) % 64; /* its set of signals */
         os_call(&unused, SYS_rt_sigaction, by, (long)usual, 0, sizeof it, 0, 0);
         os_call(&unused, SYS_kill, os_process_number(), by, 0, 0, 0, 0); /* blocked until then */
         os_call(&unused, SYS_rt_sigprocmask, SIG_UNBLOCK, (long)&it, 0, sizeof it, 0, 0);

@@ -135,14 +135,17 @@ bool superslab_claim(struct superslab *home, uint64_t mask) {
     home->free &= ~mask;
     home->dirty &= ~mask;
     home->stale &= ~mask;
+    home->absent &= ~mask;
     superslab_add(&superslabs.free_units, -(size_t)bits_count(mask));
-    ASSERT(P2, ((home->dirty | home->stale) & ~home->free) == 0);
+    ASSERT(P2, ((home->dirty | home->stale | home->absent) & ~home->free) == 0);
     superslab_refile(home);
     return zeroed;
 }
 
 /* The same for somebody who will use them; what is claimed only to give it home is not in use. */
 static bool superslab_hand_out(struct superslab *home, uint64_t mask) {
+    if (mask & ~home->dirty)
+        home->grown = superslabs.look;
     bool zeroed = superslab_claim(home, mask);
     size_t used = superslabs.mapped_units - superslabs.free_units;
     if (used > superslabs.used_peak)
@@ -176,6 +179,8 @@ static bool superslab_enter(unsigned char *start, unsigned units, bool huge) {
     if (huge)
         __atomic_store_n(&superslab_has_huge, true, __ATOMIC_RELAXED);
     made->calm = made->packed = made->rests = 0;
+    made->absent = 0;
+    made->grown = superslabs.look;
     made->free = superslab_mask(0, units);
     superslab_add(&superslabs.mapped_units, units);
     superslab_add(&superslabs.free_units, units);
@@ -292,8 +297,7 @@ static bool superslab_grow(unsigned units, bool fills) {
     return superslab_map_piece(units);
 }
 
-/* Units of areas that hold memory. */
-static uint64_t superslab_begun(const struct superslab *home) {
+uint64_t superslab_begun(const struct superslab *home) {
     uint64_t held = ~home->free | home->dirty, begun = 0;
     for (unsigned area = 0; area < SUPERSLAB_UNITS / AREA_UNITS; area++) {
         uint64_t all = superslab_mask(area * AREA_UNITS, AREA_UNITS);
@@ -501,6 +505,7 @@ static void superslab_end_areas(const struct superslab *home, uint64_t mask) {
 
 void superslab_return_empty(struct superslab *home, uint64_t mask, bool stale) {
     home->free |= mask;
+    home->absent = (home->absent | mask) & superslab_begun(home);
     if (superslabs.begun_for_room > 0)
         superslab_end_areas(home, mask);
     limit_give((size_t)bits_count(mask) * UNIT_SIZE);

@@ -9,7 +9,7 @@
  *     dirty   1 0 - - 1 0 0 ...   free, but the kernel still holds pages for it: used first, purged last
  *
  * P1  a unit handed out is not free, and nobody else has it
- * P2  dirty and stale units are free units
+ * P2  dirty, stale and absent units are free units
  * P3  the sum of dirty units is what superslab_dirty_bytes says
  * P4  pages are only given home of units that this room mapped and that nobody has
  *
@@ -34,11 +34,13 @@ struct superslab {
     uint64_t full;               /* while dirty: all of its pages were touched; else it means nothing */
     uint64_t recent;             /* units that were given back since look `look` at what rests */
     uint64_t leaving;            /* nobody's, nor free: a thread gives their pages home, without the lock */
-    unsigned char *start;        /* NULL: vacant, its address space went home */
-    uint32_t number;             /* place in the table; lower is older */
-    uint32_t longest;            /* units in its longest free run, at most SUPERSLAB_RUN_LARGEST */
-    uint32_t units;              /* how many it has */
+    uint64_t absent;      /* free units that went home since all of their area was free and held nothing */
+    unsigned char *start; /* NULL: vacant, its address space went home */
+    uint32_t number;      /* place in the table; lower is older */
+    uint32_t longest;     /* units in its longest free run, at most SUPERSLAB_RUN_LARGEST */
+    uint32_t units;       /* how many it has */
     uint32_t look;
+    uint32_t grown; /* look at which units were handed out last that held no memory */
     bool huge;      /* huge pages were asked for: that a page is in memory tells nothing */
     uint8_t calm;   /* ... but for these areas of AREA_UNITS no longer; a bit each, atomic */
     uint8_t packed; /* areas that became huge pages later, and of which nothing went home since; atomic */
@@ -91,8 +93,8 @@ size_t superslab_purge_rested(unsigned calls);
  * half a millisecond. Returns whether there may be more. */
 bool superslab_pack(void);
 
-/* Gives home what nobody was ever given, but came with what somebody has of a huge page, when the heap has not grown since the last call;
- * or `now`. *later: it may when it does not grow any more. Returns the bytes that went home. */
+/* Gives home what nobody was given, but came with what somebody has of a huge page, when a superslab has not grown for a few looks; or
+ * `now`. *later: something may go at a later look. Returns the bytes that went home. */
 size_t superslab_shed(bool now, bool *later);
 
 /* There is such memory perhaps, or will be: superslabs in huge pages. Atomic, relaxed: a hint. */

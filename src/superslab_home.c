@@ -3,6 +3,8 @@
 
 #include "os.h"
 
+enum { SHED_AFTER = 5 /* looks without growth: a program that grows in steps is not torn */ };
+
 /* The dirty units of a superslab that were not given back since the last look. */
 static uint64_t superslab_rested(const struct superslab *home) {
     return home->dirty & ~(home->look == superslabs.look ? home->recent : 0);
@@ -110,17 +112,20 @@ size_t superslab_purge_rested(unsigned calls) {
     return purged;
 }
 
-/* Units of one superslab. Under the lock, which is not held during calls. */
-static size_t superslab_shed_from(struct superslab *home, uint64_t unused) {
+/* Of one superslab. Under the lock, which is not held during calls. */
+static size_t superslab_shed_from(struct superslab *home, uint64_t unused, bool *later) {
     size_t shed = 0;
-    for (; (unused &= home->free & ~(home->dirty | home->stale)) != 0 && limit_may_purge();) {
-        uint64_t run = superslab_first_run(unused);
+    for (uint64_t run; (unused &= home->free & ~(home->dirty | home->stale)) != 0; unused &= ~run) {
+        run = superslab_first_run(unused);
+        if (!limit_may_purge()) {
+            *later = true;
+            break;
+        }
+        limit_hold((size_t)bits_count(run) * UNIT_SIZE); /* a child of a fork has it as dirty */
         superslab_claim(home, run);
         bool advised = superslab_send_home(home, run);
-        limit_hold((size_t)bits_count(run) * UNIT_SIZE); /* as it is given next */
-        superslab_return_empty(home, run, false);        /* nobody has written there */
+        superslab_return_empty(home, run, false); /* nobody has written there */
         shed += advised ? bits_count(run) : 0;
-        unused &= ~run;
     }
     return shed;
 }
@@ -128,18 +133,18 @@ static size_t superslab_shed_from(struct superslab *home, uint64_t unused) {
 size_t superslab_shed(bool now, bool *later) {
     size_t shed = 0;
     lock_take(&superslabs.lock);
-    size_t held = superslabs.mapped_units - superslabs.free_units + superslabs.dirty_units;
-    bool grows = held > superslabs.held_before && !now;
-    superslabs.held_before = held;
     uint32_t end = superslabs.decommit && superslab_has_huge ? superslabs.count : 0;
-    for (uint32_t number = 0; number < end && limit_budget_left(); number++) {
+    for (uint32_t number = 0; number < end; number++) {
         struct superslab *home = *superslab_at(number);
         uint64_t unused = home->start ? superslab_unused(home) : 0;
-        *later |= unused != 0 && grows;
-        if (unused != 0 && !grows)
-            shed += superslab_shed_from(home, unused);
+        bool rests = now || superslabs.look - home->grown >= SHED_AFTER;
+        if (unused != 0 && rests && limit_budget_left())
+            shed += superslab_shed_from(home, unused, later);
+        else
+            *later |= unused != 0;
     }
     lock_release(&superslabs.lock);
+    *later |= shed > 0; /* what stayed in a huge page may go */
     return shed * UNIT_SIZE;
 }
 

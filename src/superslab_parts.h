@@ -52,7 +52,6 @@ struct superslabs {
     struct superslab *packing; /* stays mapped meanwhile */
     size_t begun_for_room;     /* areas, where huge pages come from the first byte on */
     uint32_t pack_from;        /* the superslab that the next look begins with */
-    size_t held_before;        /* units in use or dirty when what is unused was looked for last */
     struct superslab_group first;
 };
 
@@ -85,6 +84,9 @@ void superslab_return(struct superslab *home, uint64_t mask);
 /* They are free again, and hold nothing; what they held may show if they are stale. */
 void superslab_return_empty(struct superslab *home, uint64_t mask, bool stale);
 
+/* Units of areas that hold memory which somebody has, or had. */
+uint64_t superslab_begun(const struct superslab *home);
+
 /* Whether the heap is one that gets huge pages. */
 bool superslab_wants_huge(void);
 
@@ -93,8 +95,8 @@ bool superslab_wants_huge(void);
 /* Of dirty units that rested, those that stay in memory, because of each one's area too few would go to split a huge page. */
 uint64_t superslab_stays(const struct superslab *home, uint64_t rested);
 
-/* Units that nobody was ever given, of areas in huge pages that somebody has a part of: they are in memory all the same. Those of an area
- * for which a huge page is split. */
+/* Units that nobody was given, of areas in huge pages that somebody has a part of: they are in memory all the same, until they are shed.
+ * Those of an area for which a huge page is split, or of one that was. */
 uint64_t superslab_unused(const struct superslab *home);
 
 /* Before the pages of a range go home: areas of which only a part goes are to become no huge pages again. */

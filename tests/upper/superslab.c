@@ -85,6 +85,7 @@ static void check_room(void) {
 }
 
 static bool run_fills, run_at_random; /* the next ones do, or one or the other */
+static bool run_sheds;
 static unsigned run_sorted;
 
 static bool run_take_some(unsigned least, unsigned most) {
@@ -162,7 +163,10 @@ static void random_step(uint64_t *seed) {
         run_shorten(run, 1 + random_below(seed, run->units - 1));
     else if (what < 96)
         run_extend(run, 1 + random_below(seed, 4));
-    else if (what < 99)
+    else if (what < 98 && run_sheds) {
+        bool later;
+        superslab_shed(what % 2, &later);
+    } else if (what < 99)
         superslab_purge((size_t)random_below(seed, 64) * UNIT_SIZE, 1 + random_below(seed, 20));
     else
         superslab_unmap_free();
@@ -220,6 +224,20 @@ static void superslab_P1_P3_random_program_that_sorts(void **state) {
     run_at_random = run_fills = superslabs.sorts = false;
     dense_fake.known = DENSE_UNKNOWN;
     dense_fake.units = 0;
+}
+
+/* All of it is in huge pages, of which what nobody was given goes home between, at once or when the system needs it. */
+static void superslab_P1_P3_random_program_that_sheds(void **state) {
+    (void)state;
+    run_sheds = true;
+    for (int lazily = 0; lazily < 2; lazily++) {
+        superslab_unmap_free();
+        superslab_configure(0, true, lazily);
+        kernel.before_advise = NULL; /* for an area of which somebody has the rest */
+        random_program(6 + (uint64_t)lazily);
+    }
+    run_sheds = false;
+    superslab_unmap_free(); /* nothing in huge pages is left to others */
 }
 
 static void superslab_P4_random_program_without_advice(void **state) {
@@ -739,49 +757,141 @@ static size_t shed(bool now, bool expect_later) {
     return bytes / UNIT_SIZE;
 }
 
-/* An area that is begun is in memory as a whole. What nobody was ever given of it goes home when the heap has stopped to grow, or at once
- * if all is to: of areas that are huge, a quarter or more. */
-static void superslab_sheds_what_came_with_a_huge_page(void **state) {
-    (void)state;
+/* Two runs of four units, with room between and behind them, in an area that is in memory as a whole. */
+static struct superslab_run begin_area(void) {
     superslab_unmap_free();
     superslab_configure(0, true, false);
     kernel.before_advise = NULL; /* for an area of which somebody has the rest */
     assert_true(run_take(4));
-    struct superslab *home = runs[0].home;
     struct superslab_run roomy = superslab_take_roomy(4);
-    assert_ptr_equal(roomy.start, (unsigned char *)runs[0].start + 16 * UNIT_SIZE);
-    unsigned before = kernel.advise.count;
-    size_t held = limit.held;
-    assert_int_equal(shed(false, true), 0);
-    assert_int_equal(kernel.advise.count, before);
-    assert_true(run_take(1));
-    assert_int_equal(shed(false, true), 0); /* it still grew */
-    assert_int_equal(shed(false, false), AREA_UNITS - 9);
-    assert_int_equal(kernel.advise.count, before + 3); /* small pages from here on, and two pieces */
-    assert_int_equal(limit.held, held + UNIT_SIZE);
-    assert_int_equal(shed(false, false), 0);
-    assert_int_equal(home->free & home->dirty, 0);
-    assert_true(run_take(11)); /* of what was shed: it is zeroed */
-    assert_in_range((uintptr_t)runs[2].start, (uintptr_t)home->start, (uintptr_t)roomy.start);
-    superslab_give(home, roomy.start, 4);
-    check_room();
+    assert_ptr_equal(roomy.start, (unsigned char *)runs[run_count - 1].start + 16 * UNIT_SIZE);
+    return roomy;
+}
+
+static void end_area(struct superslab_run roomy) {
+    superslab_give(roomy.home, roomy.start, roomy.units);
     run_give_all();
     while (superslab_purge(0, ALWAYS) > 0)
         continue;
-
-    for (unsigned units = SUPERSLAB_RUN_LARGEST; units > 0;
-         units--) { /* huge again, as it was free as a whole */
-        superslab_configure(0, units != 3, false);
-        unsigned unused = AREA_UNITS - 16 - units;
-        assert_true(run_take(16) && run_take(units));
-        assert_int_equal(shed(true, false), unused >= AREA_UNITS / 4 && units != 3 ? unused : 0);
-        run_give_all();
-        superslab_configure(0, true, false);
-        while (superslab_purge(0, ALWAYS) > 0)
-            continue;
-    }
     superslab_configure(SIZE_MAX, true, false);
     check_room();
+}
+
+static void look(unsigned times) {
+    while (times-- > 0)
+        superslab_end_look();
+}
+
+/* An area that is begun is in memory as a whole. What nobody was given of it goes home when the superslab has not grown for a few looks,
+ * once. */
+static void superslab_sheds_what_came_with_a_huge_page(void **state) {
+    (void)state;
+    struct superslab_run roomy = begin_area();
+    struct superslab *home = roomy.home;
+    unsigned before = kernel.advise.count;
+    size_t held = limit.held;
+    look(SHED_AFTER - 1);
+    assert_int_equal(shed(false, true), 0);
+    assert_true(run_take(1)); /* it still grows */
+    look(SHED_AFTER - 1);
+    assert_int_equal(shed(false, true), 0);
+    assert_int_equal(kernel.advise.count, before);
+    run_give(1);
+    assert_true(run_take(1)); /* what is in memory is no growth */
+    look(1);
+    assert_int_equal(shed(false, true), AREA_UNITS - 9);
+    assert_int_equal(kernel.advise.count, before + 3); /* small pages from here on, and two pieces */
+    assert_int_equal(limit.held, held + UNIT_SIZE);
+    assert_int_equal(shed(true, false), 0);
+    assert_int_equal(home->free & home->dirty, 0);
+    assert_true(run_take(11)); /* of what was shed: it is zeroed */
+    assert_in_range((uintptr_t)runs[2].start, (uintptr_t)home->start, (uintptr_t)roomy.start);
+    run_give_all();
+    superslab_give(home, roomy.start, 4);
+    while (superslab_purge(0, ALWAYS) > 0)
+        continue;
+    assert_int_equal(home->absent, 0); /* it is huge again, as it was free as a whole */
+    assert_true(run_take(4));
+    roomy = superslab_take_roomy(4);
+    look(SHED_AFTER);
+    assert_int_equal(shed(false, true), AREA_UNITS - 8);
+    end_area(roomy);
+}
+
+/* A quarter of an area, or what there is where it is split already; nothing where memory does not go home. At once, if it is to. */
+static void superslab_sheds_what_is_worth_it(void **state) {
+    (void)state;
+    for (unsigned units = 1; units <= 12; units++) {
+        struct superslab_run roomy = begin_area();
+        unsigned unused = AREA_UNITS - 4 - 4 - units - 4;
+        bool enough = unused >= SPLIT_LEAST;
+        assert_true(run_take(units));
+        roomy.units += superslab_extend(roomy.home, roomy.start, roomy.units, 4) ? 4 : 0;
+        assert_int_equal(roomy.units, 8);
+        superslab_configure(0, false, false);
+        assert_int_equal(shed(true, false), 0);
+        superslab_configure(0, true, false);
+        assert_int_equal(shed(true, enough), enough ? unused : 0);
+        if (!enough) {
+            run_give(1);
+            superslab_purge(0, ALWAYS);
+            assert_int_equal(shed(true, true), unused);
+        }
+        end_area(roomy);
+    }
+}
+
+/* The rest goes later, when there is a budget again. */
+static void superslab_sheds_within_the_budget(void **state) {
+    (void)state;
+    struct superslab_run roomy = begin_area();
+    limit.budget = 1;
+    while (limit_may_purge())
+        continue;
+    atomic_store(&limit.spent, (1ULL << 62) + 1); /* a second that is not over soon */
+    assert_int_equal(shed(true, true), 0);
+    atomic_store(&limit.spent, 1ULL << 62);
+    assert_int_equal(shed(true, true), 12);
+    atomic_store(&limit.spent, 1ULL << 62);
+    assert_int_equal(shed(true, true), 12);
+    atomic_store(&limit.spent, 1ULL << 62);
+    assert_int_equal(shed(true, false), 0);
+    limit.budget = 0;
+    end_area(roomy);
+}
+
+static unsigned children_that_count;
+
+/* In a child of a fork that comes meanwhile it is dirty, and counts as such. */
+static void fork_while_it_sheds(void *start, size_t bytes) {
+    (void)start;
+    (void)bytes;
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        kernel.before_advise = NULL;
+        superslab_lock(true);
+        superslab_in_child();
+        superslab_lock(false);
+        superslab_purge(0, ALWAYS);
+        size_t used = superslabs.mapped_units - superslabs.free_units;
+        _exit(superslabs.dirty_units == 0 && limit.held == used * UNIT_SIZE ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    children_that_count += status == 0;
+}
+
+static void superslab_sheds_while_a_fork_comes(void **state) {
+    (void)state;
+    struct superslab_run roomy = begin_area();
+    unsigned before = kernel.advise.count;
+    kernel.before_advise = fork_while_it_sheds;
+    assert_int_equal(shed(true, true), AREA_UNITS - 8);
+    assert_int_equal(children_that_count, kernel.advise.count - before);
+    assert_int_equal(children_that_count, 3);
+    kernel.before_advise = NULL;
+    end_area(roomy);
 }
 
 /* Takes as many units, or a piece that was freed; gives it back to nobody. Returns how many it got. */
@@ -1403,6 +1513,7 @@ int main(void) {
         cmocka_unit_test_setup(superslab_P1_P3_random_program, setup),
         cmocka_unit_test_setup(superslab_P2_P3_random_program_that_decommits_lazily, setup),
         cmocka_unit_test_setup(superslab_P1_P3_random_program_that_sorts, setup),
+        cmocka_unit_test_setup(superslab_P1_P3_random_program_that_sheds, setup),
         cmocka_unit_test_setup(superslab_P4_random_program_without_advice, setup),
         cmocka_unit_test_setup(superslab_P4_random_program_without_unmapping, setup),
         cmocka_unit_test_setup(superslab_P4_what_is_not_unmapped_is_dirty, setup),
@@ -1423,6 +1534,9 @@ int main(void) {
         cmocka_unit_test_setup(superslab_takes_what_is_warm_before_what_is_sorted, setup),
         cmocka_unit_test_setup(superslab_sorts_small_heaps, setup),
         cmocka_unit_test_setup(superslab_sheds_what_came_with_a_huge_page, setup),
+        cmocka_unit_test_setup(superslab_sheds_what_is_worth_it, setup),
+        cmocka_unit_test_setup(superslab_sheds_within_the_budget, setup),
+        cmocka_unit_test_setup(superslab_sheds_while_a_fork_comes, setup),
         cmocka_unit_test_setup(superslab_sorts_only_where_it_pays, setup),
         cmocka_unit_test_setup(superslab_sorts_nothing_while_all_are_alike, setup),
         cmocka_unit_test_setup(superslab_sorts_nothing_where_addresses_are_few, setup),
