@@ -4,7 +4,7 @@
  * Page faults of 6 MiB of blocks of 240 bytes, all written, in a process of its own each: in the profile `balanced`, by which that is a
  * small heap in small pages; by default, by which what comes after 2 MiB is in huge ones, and there is a page or two of those more than is
  * used; with 4m; with 0, in huge pages from the first byte on; and with 0 but without huge pages. Blocks of many lengths, 48 KiB of each,
- * are no sign that more of them will come: they stay in small ones. And what is resident with 0 of blocks that grow: they lie close together, not each in a huge page of its own.
+ * are no sign that more of them will come: they stay in small ones. Nor are 130 KiB of each in four threads, of which each may end there. And what is resident with 0 of blocks that grow: they lie close together, not each in a huge page of its own.
  *
  * SKIP where the kernel makes no huge pages on request, makes them unasked, or had none free when a bar was missed.
  */
@@ -18,6 +18,8 @@ enum {
     BESIDE = 3 * MEBI,      /* bytes of small blocks */
     BAR_GROWN = 8192 + 512, /* KiB: four huge pages, and what else is touched */
     OF_EACH = 48 * 1024,
+    OF_EACH_IN_THREADS = 130 * 1024,
+    THREADS = 4,
     SHORTEST = 100,
     LONGEST = 8000,
     BAR_BEYOND = 2048 + 256 /* KiB of what is not used of a huge page, and what else is touched */
@@ -39,20 +41,44 @@ static int grow(void) {
 }
 
 /* Bytes, in blocks of a length for each size class at most. */
-static size_t few_of_each(void) {
+static size_t few_of_each(size_t each) {
     size_t bytes = 0;
     for (size_t size = SHORTEST; size <= LONGEST; size += size / 4)
-        for (size_t i = 0; i < OF_EACH / size; i++, bytes += size)
+        for (size_t i = 0; i < each / size; i++, bytes += size)
             memset(taken(size), 1, size);
     return bytes;
+}
+
+static pthread_barrier_t all_are_there;
+
+static void *few_in_thread(void *nothing) {
+    few_of_each(OF_EACH_IN_THREADS);
+    pthread_barrier_wait(&all_are_there);
+    pthread_barrier_wait(&all_are_there);
+    return nothing;
+}
+
+static int few_in_threads(void) {
+    pthread_t threads[THREADS];
+    CHECK(pthread_barrier_init(&all_are_there, NULL, THREADS + 1) == 0);
+    for (int i = 0; i < THREADS; i++)
+        CHECK(pthread_create(&threads[i], NULL, few_in_thread, NULL) == 0);
+    pthread_barrier_wait(&all_are_there);
+    dprintf(1, "%ld\n", rss_kib());
+    pthread_barrier_wait(&all_are_there);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    return 0;
 }
 
 static int worker(const char *what) {
     if (strcmp(what, "grow") == 0)
         return grow();
+    if (strcmp(what, "threads") == 0)
+        return few_in_threads();
     if (strcmp(what, "few") == 0) {
         long faults_before = page_faults();
-        size_t bytes = few_of_each();
+        size_t bytes = few_of_each(OF_EACH);
         dprintf(1, "%ld\n", (page_faults() - faults_before) * 100 / (long)(bytes / PAGE));
         return 0;
     }
@@ -96,6 +122,10 @@ int main(int argc, char **argv) {
                   told("hold", "HAKMEM_PROFILE=balanced", "HAKMEM_HUGE_PAGES=1");
     printf("by default %ld KiB more are resident than in small pages\n", beyond);
     bar_at_most("resident beyond small pages, in KiB", beyond, BAR_BEYOND, BAR_BEYOND);
+    long threads = told("threads", "HAKMEM_PROFILE=speed", "HAKMEM_HUGE_PAGES=1") -
+                   told("threads", "HAKMEM_PROFILE=balanced", "HAKMEM_HUGE_PAGES=1");
+    printf("the same in %d threads with blocks of many lengths: %ld KiB\n", THREADS, threads);
+    bar_at_most("resident beyond small pages in threads, in KiB", threads, BAR_BEYOND, BAR_BEYOND);
     long few = told("few", "HAKMEM_HUGE_FROM=512k", "HAKMEM_HUGE_PAGES=1");
     printf("%ld page faults for 100 pages of blocks of many lengths, few of each\n", few);
     BAR(few >= 100, "few blocks of a length got huge pages");
