@@ -180,7 +180,6 @@ static bool superslab_enter(unsigned char *start, unsigned units, bool huge) {
         __atomic_store_n(&superslab_has_huge, true, __ATOMIC_RELAXED);
     made->calm = made->packed = made->rests = 0;
     made->absent = 0;
-    made->grown = superslabs.look;
     made->free = superslab_mask(0, units);
     superslab_add(&superslabs.mapped_units, units);
     superslab_add(&superslabs.free_units, units);

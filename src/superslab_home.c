@@ -113,14 +113,12 @@ size_t superslab_purge_rested(unsigned calls) {
 }
 
 /* Of one superslab. Under the lock, which is not held during calls. */
-static size_t superslab_shed_from(struct superslab *home, uint64_t unused, bool *later) {
+static size_t superslab_shed_from(struct superslab *home, uint64_t unused) {
     size_t shed = 0;
     for (uint64_t run; (unused &= home->free & ~(home->dirty | home->stale)) != 0; unused &= ~run) {
         run = superslab_first_run(unused);
-        if (!limit_may_purge()) {
-            *later = true;
+        if (!limit_may_purge())
             break;
-        }
         limit_hold((size_t)bits_count(run) * UNIT_SIZE); /* a child of a fork has it as dirty */
         superslab_claim(home, run);
         bool advised = superslab_send_home(home, run);
@@ -139,12 +137,12 @@ size_t superslab_shed(bool now, bool *later) {
         uint64_t unused = home->start ? superslab_unused(home) : 0;
         bool rests = now || superslabs.look - home->grown >= SHED_AFTER;
         if (unused != 0 && rests && limit_budget_left())
-            shed += superslab_shed_from(home, unused, later);
+            shed += superslab_shed_from(home, unused);
         else
             *later |= unused != 0;
     }
     lock_release(&superslabs.lock);
-    *later |= shed > 0; /* what stayed in a huge page may go */
+    *later |= shed > 0; /* the rest, if the budget ended; and what stayed in a huge page */
     return shed * UNIT_SIZE;
 }
 

@@ -818,16 +818,17 @@ static void superslab_sheds_what_came_with_a_huge_page(void **state) {
     end_area(roomy);
 }
 
-/* A quarter of an area, or what there is where it is split already; nothing where memory does not go home. At once, if it is to. */
+/* A quarter of an area, or what there is where it is split already; nothing where memory does not go home, or comes by small pages. At
+ * once, if it is to. */
 static void superslab_sheds_what_is_worth_it(void **state) {
     (void)state;
     for (unsigned units = 1; units <= 12; units++) {
         struct superslab_run roomy = begin_area();
-        unsigned unused = AREA_UNITS - 4 - 4 - units - 4;
+        unsigned unused = AREA_UNITS - 4 - units - 12;
         bool enough = unused >= SPLIT_LEAST;
         assert_true(run_take(units));
-        roomy.units += superslab_extend(roomy.home, roomy.start, roomy.units, 4) ? 4 : 0;
-        assert_int_equal(roomy.units, 8);
+        roomy.units += superslab_extend(roomy.home, roomy.start, roomy.units, 8) ? 8 : 0;
+        assert_int_equal(roomy.units, 12);
         superslab_configure(0, false, false);
         assert_int_equal(shed(true, false), 0);
         superslab_configure(0, true, false);
@@ -839,6 +840,11 @@ static void superslab_sheds_what_is_worth_it(void **state) {
         }
         end_area(roomy);
     }
+    superslab_unmap_free();
+    assert_true(run_take(4)); /* in small pages nothing comes that nobody was given */
+    assert_false(runs[run_count - 1].home->huge);
+    assert_int_equal(shed(true, false), 0);
+    run_give_all();
 }
 
 /* The rest goes later, when there is a budget again. */
