@@ -46,9 +46,9 @@ uint64_t superslab_stays(const struct superslab *home, uint64_t rested) {
 uint64_t superslab_unused(const struct superslab *home) {
     uint64_t unused = 0, clean = home->free & ~(home->dirty | home->stale),
              present = clean & ~home->absent & superslab_begun(home);
-    for (unsigned area = 0; area < home->units / AREA_UNITS; area++) {
+    for (unsigned area = 0; home->huge && area < home->units / AREA_UNITS; area++) {
         uint64_t there = present & superslab_mask(area * AREA_UNITS, AREA_UNITS);
-        if (home->huge && (bits_count(there) >= SPLIT_LEAST || superslab_is_calm(home, area)))
+        if (bits_count(there) >= SPLIT_LEAST || superslab_is_calm(home, area))
             unused |= there;
     }
     return unused;

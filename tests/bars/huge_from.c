@@ -4,7 +4,8 @@
  * Page faults of 6 MiB of blocks of 240 bytes, all written, in a process of its own each: in the profile `balanced`, by which that is a
  * small heap in small pages; by default, by which what comes after 3 MiB is in huge ones, and there is a page or two of those more than is
  * used; with 4m; with 0, in huge pages from the first byte on; and with 0 but without huge pages. Blocks of many lengths, 100 KiB of each,
- * are no sign that more of them will come: they stay in small ones; 400 KiB of each are. Nor are 130 KiB of each in four threads, of which each may end there. And what is resident with 0 of blocks that grow: they lie close together, not each in a huge page of its own.
+ * are no sign that more of them will come: they stay in small ones; 400 KiB of each are. Nor are 130 KiB of each in four threads, of
+ * which each may end there. And what is resident with 0 of blocks that grow: they lie close together, not each in a huge page of its own.
  *
  * SKIP where the kernel makes no huge pages on request, makes them unasked, or had none free when a bar was missed.
  */

@@ -847,14 +847,19 @@ static void superslab_sheds_what_is_worth_it(void **state) {
     run_give_all();
 }
 
+/* One call in a second that is not over soon. */
+static void spend_budget(void) {
+    limit.budget = 1;
+    while (limit_may_purge())
+        continue;
+    atomic_store(&limit.spent, (1ULL << 62) + 1);
+}
+
 /* The rest goes later, when there is a budget again. */
 static void superslab_sheds_within_the_budget(void **state) {
     (void)state;
     struct superslab_run roomy = begin_area();
-    limit.budget = 1;
-    while (limit_may_purge())
-        continue;
-    atomic_store(&limit.spent, (1ULL << 62) + 1); /* a second that is not over soon */
+    spend_budget();
     assert_int_equal(shed(true, true), 0);
     atomic_store(&limit.spent, 1ULL << 62);
     assert_int_equal(shed(true, true), 12);
@@ -866,36 +871,44 @@ static void superslab_sheds_within_the_budget(void **state) {
     end_area(roomy);
 }
 
-static unsigned children_that_count;
+static unsigned children_well;
 
-/* In a child of a fork that comes meanwhile it is dirty, and counts as such. */
-static void fork_while_it_sheds(void *start, size_t bytes) {
-    (void)start;
-    (void)bytes;
+/* While pages are given home the lock is not held, and a fork may come. Counts the children in which it holds, once what they have is home. */
+static void fork_and_purge(bool (*holds)(void)) {
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
-        kernel.before_advise = NULL;
         superslab_lock(true);
         superslab_in_child();
         superslab_lock(false);
-        superslab_purge(0, ALWAYS);
-        size_t used = superslabs.mapped_units - superslabs.free_units;
-        _exit(superslabs.dirty_units == 0 && limit.held == used * UNIT_SIZE ? 0 : 1);
+        _exit(holds() && superslabs.dirty_units == 0 ? 0 : 1);
     }
     int status;
     assert_int_equal(waitpid(pid, &status, 0), pid);
-    children_that_count += status == 0;
+    children_well += status == 0;
+}
+
+static bool what_is_shed_counts_as_dirty(void) {
+    kernel.before_advise = NULL;
+    superslab_purge(0, ALWAYS);
+    return limit.held == (superslabs.mapped_units - superslabs.free_units) * UNIT_SIZE;
+}
+
+static void fork_while_it_sheds(void *start, size_t bytes) {
+    (void)start;
+    (void)bytes;
+    fork_and_purge(what_is_shed_counts_as_dirty);
 }
 
 static void superslab_sheds_while_a_fork_comes(void **state) {
     (void)state;
     struct superslab_run roomy = begin_area();
     unsigned before = kernel.advise.count;
+    children_well = 0;
     kernel.before_advise = fork_while_it_sheds;
     assert_int_equal(shed(true, true), AREA_UNITS - 8);
-    assert_int_equal(children_that_count, kernel.advise.count - before);
-    assert_int_equal(children_that_count, 3);
+    assert_int_equal(children_well, kernel.advise.count - before);
+    assert_int_equal(children_well, 3);
     kernel.before_advise = NULL;
     end_area(roomy);
 }
@@ -1403,10 +1416,7 @@ static void superslab_purges_within_the_budget(void **state) {
     assert_true(run_take(4));
     run_give(0);
     superslab_end_look();
-    limit.budget = 1;
-    while (limit_may_purge())
-        continue;
-    atomic_store(&limit.spent, (1ULL << 62) + 1); /* a second that is not over soon */
+    spend_budget();
     size_t dirty = superslab_dirty_bytes();
     assert_true(dirty > 0);
     assert_int_equal(superslab_purge(0, UINT_MAX), 0);
@@ -1439,27 +1449,18 @@ static void superslab_knows_which_units_are_full(void **state) {
     superslab_give(run.home, run.start, 4);
 }
 
-static unsigned whole_children;
+static bool all_is_free(void) {
+    bool whole = superslabs.free_units == superslabs.mapped_units && superslabs.packing == NULL;
+    kernel.before_advise = check_nobody_has;
+    superslab_purge(0, ALWAYS);
+    check_room();
+    return whole;
+}
 
-/* While pages of theirs are given home the lock is not held, and a fork may come. */
 static void fork_meanwhile(void *start, size_t bytes) {
     (void)start;
     (void)bytes;
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        superslab_lock(true);
-        superslab_in_child();
-        superslab_lock(false);
-        bool whole = superslabs.free_units == superslabs.mapped_units && superslabs.packing == NULL;
-        kernel.before_advise = check_nobody_has;
-        superslab_purge(0, ALWAYS);
-        check_room();
-        _exit(whole && superslabs.dirty_units == 0 ? 0 : 1);
-    }
-    int status;
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    whole_children += status == 0;
+    fork_and_purge(all_is_free);
 }
 
 static void superslab_in_a_child_of_fork_nothing_is_lost(void **state) {
@@ -1467,12 +1468,13 @@ static void superslab_in_a_child_of_fork_nothing_is_lost(void **state) {
     struct superslab_run run = superslab_take(4), other = superslab_take(3);
     superslab_give(run.home, run.start, 4);
     superslab_give(other.home, other.start, 3);
+    children_well = kernel.advise.count = 0;
     kernel.before_advise = fork_meanwhile;
     superslabs.packing = run.home;
     assert_int_equal(superslab_purge(0, ALWAYS), 7 * UNIT_SIZE);
     superslabs.packing = NULL;
-    assert_true(whole_children > 0);
-    assert_int_equal(whole_children, kernel.advise.count);
+    assert_true(children_well > 0);
+    assert_int_equal(children_well, kernel.advise.count);
     check_room();
 }
 
@@ -1487,12 +1489,12 @@ static void superslab_in_a_child_nothing_of_an_area_that_asks_for_huge_pages_is_
     assert_int_equal(superslab_purge(0, ALWAYS), AREA_UNITS / 2 * (size_t)UNIT_SIZE);
     assert_true(run.home->calm != 0);
     superslab_give(other.home, other.start, AREA_UNITS / 2);
-    whole_children = kernel.advise.count = 0;
+    children_well = kernel.advise.count = 0;
     kernel.before_advise = fork_meanwhile;
     superslab_purge(0, ALWAYS);
     assert_int_equal(run.home->calm, 0);
     assert_true(kernel.advise.count >= 2); /* home, and huge pages again */
-    assert_int_equal(whole_children, kernel.advise.count);
+    assert_int_equal(children_well, kernel.advise.count);
     superslab_configure(SIZE_MAX, true, false);
 }
 
