@@ -28,6 +28,11 @@ static void dense_learn(enum dense_kind kind, uint32_t share) {
     __atomic_store_n(&dense.kinds[kind].share, share + 1, __ATOMIC_RELAXED);
 }
 
+static NOINLINE void dense_average(enum dense_kind kind, uint32_t now) {
+    uint32_t share = __atomic_load_n(&dense.kinds[kind].share, __ATOMIC_RELAXED);
+    dense_learn(kind, share ? ((share - 1) * (AVERAGED - 1) + now) / AVERAGED : now);
+}
+
 static uint32_t dense_look(uintptr_t watched) {
     enum pages_density density;
     size_t bytes = watched % UNIT_SIZE * UNIT_SIZE;
@@ -40,11 +45,14 @@ static void dense_guess(void) {
     dense_learn(DENSE_SHORT, WHOLE);
     dense_learn(DENSE_LONG, 0);
     dense_learn(DENSE_RUNS, 0);
+    dense_learn(DENSE_LARGE, 0);
 }
 
-void dense_watch(enum dense_kind kind, void *start, size_t units) {
-    if (dense.refused ||
-        __atomic_fetch_add(&dense.kinds[kind].began, 1, __ATOMIC_RELAXED) % DENSE_WATCHES != 0)
+void dense_watch(enum dense_kind kind, void *start, size_t units, bool probe) {
+    if (dense.refused)
+        return;
+    uint32_t began = __atomic_fetch_add(&dense.kinds[kind].began, 1, __ATOMIC_RELAXED);
+    if (began % DENSE_WATCHES != 0 && !probe)
         return;
     if (os_is_filtered()) { /* a filter may kill for the call that asks */
         dense_guess();
@@ -52,10 +60,13 @@ void dense_watch(enum dense_kind kind, void *start, size_t units) {
     }
     uintptr_t before =
         __atomic_exchange_n(&dense.kinds[kind].watched, (uintptr_t)start + units, __ATOMIC_RELAXED);
-    if (before == 0)
-        return;
-    uint32_t share = __atomic_load_n(&dense.kinds[kind].share, __ATOMIC_RELAXED), now = dense_look(before);
-    dense_learn(kind, share ? ((share - 1) * (AVERAGED - 1) + now) / AVERAGED : now);
+    if (before != 0)
+        dense_average(kind, dense_look(before));
+}
+
+void dense_tell(enum dense_kind kind, size_t resident, size_t bytes) {
+    if (!dense.refused)
+        dense_average(kind, (uint32_t)(resident / (bytes / WHOLE)));
 }
 
 enum dense_known dense_known(enum dense_kind kind) {
@@ -63,12 +74,16 @@ enum dense_known dense_known(enum dense_kind kind) {
     return share == 0 ? DENSE_UNKNOWN : share > DENSE ? DENSE_YES : DENSE_NO;
 }
 
+size_t dense_units_of(enum dense_kind kind) {
+    return __atomic_load_n(&dense.kinds[kind].units, __ATOMIC_RELAXED);
+}
+
 size_t dense_units(bool hoped) {
     size_t units = 0;
     for (enum dense_kind kind = DENSE_SURELY; kind < DENSE_KINDS; kind++) {
         enum dense_known known = dense_known(kind);
         if (known == DENSE_YES || (hoped && known == DENSE_UNKNOWN))
-            units += __atomic_load_n(&dense.kinds[kind].units, __ATOMIC_RELAXED);
+            units += dense_units_of(kind);
     }
     return units;
 }

@@ -9,6 +9,7 @@
  *     DENSE_SHORT    the same, up to 12 KiB                                 as sampled; without samples, too
  *     DENSE_LONG     the same, longer                                       as sampled
  *     DENSE_RUNS     runs of units that are large blocks                    as sampled
+ *     DENSE_LARGE    the same, of DENSE_LARGE_LEAST units and more          as sampled, and as seen when one is freed
  *
  * P1  a kind is known to be dense only if three quarters of what was looked at of it last, on average, were in memory
  *
@@ -20,17 +21,28 @@
 
 #include "sizeclass.h"
 
-enum dense_kind { DENSE_SURELY, DENSE_SHORT, DENSE_LONG, DENSE_RUNS, DENSE_KINDS };
+enum dense_kind { DENSE_SURELY, DENSE_SHORT, DENSE_LONG, DENSE_RUNS, DENSE_LARGE, DENSE_KINDS };
 enum dense_known { DENSE_UNKNOWN, DENSE_NO, DENSE_YES };
-enum { DENSE_WATCHES = 8 };
+enum { DENSE_WATCHES = 8, DENSE_LARGE_LEAST = 4 };
 
 /* More (or, negated, fewer) units of a kind are in use. */
 void dense_count(enum dense_kind kind, size_t units);
 
-/* One of a kind begins here, a multiple of the unit, in small pages and without memory. */
-void dense_watch(enum dense_kind kind, void *start, size_t units);
+static inline enum dense_kind dense_kind_of_run(size_t units) {
+    return units >= DENSE_LARGE_LEAST ? DENSE_LARGE : DENSE_RUNS;
+}
+
+/* One of a kind begins here, a multiple of the unit, in small pages and without memory. `probe`: it is looked at in any case, when
+ * the next one is noted. */
+void dense_watch(enum dense_kind kind, void *start, size_t units, bool probe);
+
+/* So many bytes of such a one were in memory when it was freed for the first time. */
+void dense_tell(enum dense_kind kind, size_t resident, size_t bytes);
 
 enum dense_known dense_known(enum dense_kind kind);
+
+/* Units of a kind in use. */
+size_t dense_units_of(enum dense_kind kind);
 
 /* Units in use that are dense; with those of kinds of which nothing is known yet if `hoped`. */
 size_t dense_units(bool hoped);

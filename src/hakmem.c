@@ -27,6 +27,7 @@
 
 #include "superslab.c"
 #include "superslab_areas.c"
+#include "superslab_field.c"
 #include "superslab_home.c"
 
 #include "huge.c"
@@ -35,6 +36,7 @@
 
 #include "large.c"
 #include "large_clear.c"
+#include "large_field.c"
 #include "large_hand.c"
 #include "large_hold.c"
 #include "large_map.c"

@@ -26,6 +26,9 @@ static NOINLINE void large_measure(struct large *large) {
         large->resident = pages_resident(large->start, large->extent, &density);
         if (large_tells(large, large->extent))
             huge_learn(large->start, large->extent, density);
+        if (large->fresh && large->home && large->extent >= LARGE_FIELD_LEAST)
+            dense_tell(DENSE_LARGE, large->resident, large->extent);
+        large->fresh = false;
     }
     favour_take(&larges.lock);
     size_t change = large->resident > before ? large->resident - before : before - large->resident;
@@ -39,10 +42,11 @@ static NOINLINE void large_let_wait(struct large *large) {
     struct large *out = large;
     large_end_rest(large);
     large_leave(large);
-    if (large->due == 0)
+    bool goes = large_is_in_field(large);
+    if (!goes && large->due == 0)
         large_measure(large);
-    large->due--;
-    if (large->resident > larges.cache_limit || larges.cache_limit == 0) {
+    large->due -= !goes;
+    if (goes || large->resident > larges.cache_limit || larges.cache_limit == 0) {
         large->next = NULL;
     } else {
         large_wait(large);
@@ -151,6 +155,7 @@ static void large_give_tail_home(const struct large *large, size_t size) {
 enum large_wish {
     LARGE_PLAIN, /* nearly its size */
     LARGE_ROOM,  /* a new run with room behind it */
+    LARGE_PROBE, /* a new run that tells how such blocks are written */
     LARGE_WIDE   /* what waits and is up to LARGE_WIDENS times as long */
 };
 
@@ -167,10 +172,11 @@ static struct large *large_new_run(size_t size, size_t bytes, enum large_wish wi
     large->start = run.start;
     large->home = run.home;
     large->extent = bytes;
+    large->fresh = run.zeroed && !run.home->huge;
     *zeroed = run.zeroed;
-    dense_count(DENSE_RUNS, units);
-    if (run.zeroed && !run.home->huge)
-        dense_watch(DENSE_RUNS, run.start, units);
+    large_count_run(large, units, false);
+    if (large->fresh)
+        dense_watch(dense_kind_of_run(units), run.start, units, wish == LARGE_PROBE);
     if (run.full)
         large_give_tail_home(large, size);
     pagemap_set(run.start + UNIT_SIZE, units - 1, PAGEMAP_RUN_INSIDE, large);
@@ -272,6 +278,21 @@ static void *large_new_recent(size_t bytes, size_t fit, size_t alignment, enum l
     return large_hand_out_again(large);
 }
 
+/* For a run of `bytes`, which are written whole. NULL: what is in memory otherwise serves, or what is not. */
+static NOINLINE void *large_new_whole(size_t size, size_t bytes, bool *zeroed) {
+    bool probe;
+    struct large *large = large_new_in_field(bytes, &probe, zeroed);
+    if (!large && probe)
+        large = large_new_from_below(size, bytes, bytes, UNIT_SIZE, LARGE_PROBE, zeroed);
+    return large_hand_out(large);
+}
+
+/* Whether such a block may lie in a field. What grows would have to be copied. */
+static bool large_is_whole(size_t bytes, size_t alignment, enum large_wish wish) {
+    return bytes >= LARGE_FIELD_LEAST && bytes <= LARGE_RUN_MOST && alignment == UNIT_SIZE &&
+           wish == LARGE_PLAIN && dense_known(DENSE_LARGE) == DENSE_YES;
+}
+
 static void *large_new_block(size_t size, size_t alignment, enum large_wish wish, bool *zeroed) {
     *zeroed = false;
     if (size > LARGE_MOST || alignment > PTRDIFF_MAX / 2)
@@ -279,10 +300,13 @@ static void *large_new_block(size_t size, size_t alignment, enum large_wish wish
     alignment = alignment < UNIT_SIZE ? UNIT_SIZE : alignment;
     size_t bytes = align_up(size ? size : 1, UNIT_SIZE), fit = spare_round(bytes);
     bool suits = wish != LARGE_WIDE && alignment == UNIT_SIZE && bytes <= LARGE_RUN_MOST;
+    void *block = large_is_whole(bytes, alignment, wish) ? large_new_whole(size, bytes, zeroed) : NULL;
+    if (block)
+        return block;
     bool shared = !favour_take_mine(&larges.lock);
     if (shared)
         large_take_lock(suits);
-    void *block = large_new_recent(bytes, fit, alignment, wish, shared && suits);
+    block = large_new_recent(bytes, fit, alignment, wish, shared && suits);
     if (block)
         return block;
     struct large *large = large_take_fit(bytes, fit, alignment, wish);

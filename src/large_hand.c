@@ -70,7 +70,7 @@ static bool large_fits_hand(const struct large *large, size_t most) {
 
 /* ... all of which can be used. */
 static bool large_suits_within(const struct large *large, size_t most) {
-    return large_fits_hand(large, most) && large->bytes == large->extent;
+    return large_fits_hand(large, most) && large->bytes == large->extent && !large_is_in_field(large);
 }
 
 bool large_suits_hand(const struct large *large) {

@@ -67,7 +67,8 @@ void large_enter(struct large *large, size_t bytes) {
         large->grew = true;
     }
     large->bytes = bytes;
-    large_count_live(large);
+    if (!large_is_in_field(large))
+        large_count_live(large);
 }
 
 void large_keep_slack(struct large *large) {
@@ -79,6 +80,8 @@ void large_keep_slack(struct large *large) {
 }
 
 void large_leave(struct large *large) {
+    if (large_is_in_field(large))
+        return;
     larges.live -= large->bytes;
     larges.held -= large_weight(large);
     large_keep_slack(large);
@@ -265,7 +268,7 @@ size_t large_release(struct large *large) {
     if (!large->home)
         return large_unmap(large) ? bytes : 0;
     pagemap_set(large->start, bytes >> UNIT_SHIFT, PAGEMAP_NONE, NULL);
-    dense_count(DENSE_RUNS, -(bytes >> UNIT_SHIFT));
+    large_count_run(large, bytes >> UNIT_SHIFT, true);
     superslab_give(large->home, large->start, (unsigned)(bytes >> UNIT_SHIFT));
     large_give_record(large);
     return 0;

@@ -4,6 +4,7 @@
  *     large_hold    what is live and what waits, in bytes; what is too much of it
  *     large_hand    what each thread has at hand, where several take turns
  *     large_clear   a block that is to read as zero
+ *     large_field   a block in a field of superslabs, which never waits
  *     large_map     mappings: made, stretched, filled with the pages of those that wait
  *     large_resize  a block that grows or shrinks
  *     large_purge   all in all: what goes home now, or after a rest
@@ -23,6 +24,7 @@
 #include "large.h"
 
 #define LARGE_RUN_MOST ((size_t)SUPERSLAB_RUN_LARGEST * UNIT_SIZE)
+#define LARGE_FIELD_LEAST ((size_t)DENSE_LARGE_LEAST * UNIT_SIZE) /* docs/experiments/fields.md */
 #define LARGE_COPY_MOST \
     (128 * KIB) /* bytes of a run that are copied when it cannot grow: docs/experiments/growing-runs.md */
 #define LARGE_FILL_LEAST (128 * KIB) /* bytes that are worth moving from what waits */
@@ -205,6 +207,24 @@ void large_settle(struct large *again);
 
 /* Everything that waits is where it can be given up, from here on until somebody frees a block. */
 void large_gather_now(void);
+
+/* ---- blocks in fields: without the lock ---- */
+
+/* Whether a block is in a field: it never waits, nor is it at hand or measured, and it counts as nothing here. Then neighbours that are
+ * free are one. */
+static inline bool large_is_in_field(const struct large *large) {
+    return large->home && large->home->field;
+}
+
+/* A block for a run of `bytes`, which are known to be written whole. NULL: it has to be another; if *probe, one in small pages that tells
+ * whether they still are. *zeroed as large_new. */
+struct large *large_new_in_field(size_t bytes, bool *probe, bool *zeroed);
+
+/* A block of so many units begins or (`ends`) ends to be in use, if it is in no field: they have a rule of their own. */
+static inline void large_count_run(const struct large *large, size_t units, bool ends) {
+    if (!large_is_in_field(large))
+        dense_count(dense_kind_of_run(units), ends ? -units : units);
+}
 
 /* ---- mappings: without the lock ---- */
 

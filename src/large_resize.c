@@ -80,7 +80,7 @@ static void *large_move(struct large *large, size_t bytes, struct large *target)
     size_t units = target->extent >> UNIT_SHIFT;
     if (target->home) {
         pagemap_set(target->start, units, PAGEMAP_NONE, NULL);
-        dense_count(DENSE_RUNS, -units);
+        large_count_run(target, units, true);
         superslab_give_empty(target->home, target->start, (unsigned)units);
     } else {
         large_count_mapped(-target->extent);
@@ -110,10 +110,13 @@ static void *large_resize_run(struct large *large, size_t bytes) {
     if (bytes < before) {
         large_set(large, bytes, bytes);
         pagemap_set(large->start + bytes, units - (bytes >> UNIT_SHIFT), PAGEMAP_NONE, NULL);
-        dense_count(DENSE_RUNS, (bytes >> UNIT_SHIFT) - units);
+        large_count_run(large, units, true);
+        large_count_run(large, bytes >> UNIT_SHIFT, false);
         superslab_give(large->home, large->start + bytes, (unsigned)(units - (bytes >> UNIT_SHIFT)));
         return large->start;
     }
+    if (large_is_in_field(large)) /* pages that are moved would tear huge ones */
+        return NULL;
     /* Where nothing fits it goes early into what the last one of its kind has left. */
     size_t extent = spare_round(bytes);
     bool moves = !large_is_better_copied(large, bytes);
@@ -122,7 +125,8 @@ static void *large_resize_run(struct large *large, size_t bytes) {
         return moved;
     unsigned more = (unsigned)((bytes - before) >> UNIT_SHIFT);
     if (bytes <= LARGE_RUN_MOST && superslab_extend(large->home, large->start, (unsigned)units, more)) {
-        dense_count(DENSE_RUNS, more);
+        large_count_run(large, units, true);
+        large_count_run(large, units + more, false);
         pagemap_set(large->start + before, more, PAGEMAP_RUN_INSIDE, large);
         return large_set(large, bytes, bytes);
     }

@@ -91,7 +91,7 @@ static NOINLINE void slab_note_full(const struct slab *slab) {
     enum dense_kind kind = slab_dense_kind(slab);
     dense_count(kind, slab->units);
     if (kind != DENSE_SURELY && slab->untouched && !slab->home->huge)
-        dense_watch(kind, slab->start, 1);
+        dense_watch(kind, slab->start, 1, false);
 }
 
 void slab_delete(struct slab *slab) {
@@ -101,7 +101,7 @@ void slab_delete(struct slab *slab) {
     if (full)
         dense_count(kind, -(size_t)slab->units);
     pagemap_set(slab->start, slab->units, PAGEMAP_NONE, NULL);
-    (full && kind != DENSE_LONG ? superslab_give_full : superslab_give)(slab->home, slab->start, slab->units);
+    superslab_give_run(slab->home, slab->start, slab->units, full && kind != DENSE_LONG);
     slab_give_record(slab);
 }
 

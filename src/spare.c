@@ -46,7 +46,7 @@ static void spare_count(const struct large *large, bool waits) {
     size_t units = large->extent >> UNIT_SHIFT;
     if (large->home) {
         superslab_count_waiting(waits ? units : -units);
-        dense_count(DENSE_RUNS, waits ? -units : units);
+        dense_count(dense_kind_of_run(units), waits ? -units : units);
     }
 }
 

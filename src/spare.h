@@ -48,6 +48,7 @@ struct large {
     uint32_t looked;     /* units that it had when it was looked at while it grew */
     bool grew;           /* since it was handed out: the next one of its kind will, too */
     bool whole;          /* ... it is written whole, which that showed */
+    bool fresh;          /* a run began without memory, in small pages, and has told nothing yet */
     bool given;          /* a mapping has pages that others have touched: they tell nothing */
     bool huge;           /* a mapping's new pages are huge ones, as far as is known */
     bool roomy;          /* live: it has slack that can be taken back */

@@ -108,7 +108,7 @@ static unsigned superslab_longest(uint64_t bits) {
 
 /* Brings the sets of fits up to date after a change of home->free. */
 static void superslab_refile(struct superslab *home) {
-    unsigned longest = superslab_longest(home->free);
+    unsigned longest = home->field ? 0 : superslab_longest(home->free);
     for (unsigned units = home->longest + 1; units <= longest; units++)
         superslab_fit_put(home, units, true);
     for (unsigned units = longest + 1; units <= home->longest; units++)
@@ -123,8 +123,7 @@ static void superslab_count_dirty(uint64_t before, uint64_t after) {
         superslab_add(&superslabs.staying_units, superslabs.dirty_units - superslabs.staying_units);
 }
 
-/* Free units hold memory while they are dirty, the others from now on: asked before they are claimed to be handed out. */
-static bool superslab_may_hold(const struct superslab *home, uint64_t mask) {
+bool superslab_may_hold(const struct superslab *home, uint64_t mask) {
     return limit_take((size_t)bits_count(mask & ~home->dirty) * UNIT_SIZE);
 }
 
@@ -139,17 +138,6 @@ bool superslab_claim(struct superslab *home, uint64_t mask) {
     superslab_add(&superslabs.free_units, -(size_t)bits_count(mask));
     ASSERT(P2, ((home->dirty | home->stale | home->absent) & ~home->free) == 0);
     superslab_refile(home);
-    return zeroed;
-}
-
-/* The same for somebody who will use them; what is claimed only to give it home is not in use. */
-static bool superslab_hand_out(struct superslab *home, uint64_t mask) {
-    if (mask & ~home->dirty)
-        home->grown = superslabs.look;
-    bool zeroed = superslab_claim(home, mask);
-    size_t used = superslabs.mapped_units - superslabs.free_units;
-    if (used > superslabs.used_peak)
-        superslab_add(&superslabs.used_peak, used - superslabs.used_peak);
     return zeroed;
 }
 
@@ -169,10 +157,10 @@ static struct superslab *superslab_new_record(void) {
     return record;
 }
 
-static bool superslab_enter(unsigned char *start, unsigned units, bool huge) {
+static struct superslab *superslab_enter(unsigned char *start, unsigned units, bool huge) {
     struct superslab *made = pagemap_reserve(start, units) ? superslab_new_record() : NULL;
     if (!made)
-        return false;
+        return NULL;
     made->start = start;
     made->units = units;
     made->huge = huge;
@@ -184,11 +172,38 @@ static bool superslab_enter(unsigned char *start, unsigned units, bool huge) {
     superslab_add(&superslabs.mapped_units, units);
     superslab_add(&superslabs.free_units, units);
     superslab_refile(made);
-    return true;
+    return made;
+}
+
+struct superslab *superslab_new_in_field(unsigned char *start) {
+    struct superslab *made = superslab_enter(start, SUPERSLAB_UNITS, true);
+    if (!made)
+        return NULL;
+    made->field = true;
+    made->beside = NULL;
+    superslab_refile(made);
+    superslabs.field_units += SUPERSLAB_UNITS;
+    return made;
+}
+
+void superslab_vacate(struct superslab *home) {
+    limit_give((size_t)home->units * UNIT_SIZE);
+    superslab_add(&superslabs.mapped_units, -(size_t)home->units);
+    home->start = NULL;
+    superslabs.field_units -= home->field ? home->units : 0;
+    home->field = false;
+    home->next_vacant = superslabs.vacant;
+    superslabs.vacant = home;
+}
+
+/* What is not of fields, which have a rule of their own. */
+static size_t superslab_mapped(void) {
+    return superslabs.mapped_units - superslabs.field_units;
 }
 
 static size_t superslab_used(void) {
-    size_t idle = superslabs.free_units + __atomic_load_n(&superslabs.waiting_units, __ATOMIC_RELAXED);
+    size_t idle = superslabs.free_units + superslabs.field_used +
+                  __atomic_load_n(&superslabs.waiting_units, __ATOMIC_RELAXED);
     return superslabs.mapped_units > idle ? superslabs.mapped_units - idle : 0;
 }
 
@@ -205,8 +220,8 @@ bool superslab_wants_huge(void) {
 
 /* Three quarters of what is mapped are in use, and so will be what is mapped from here on: a page that is faulted whole is also used
  * whole. */
-static bool superslab_is_full(void) {
-    return superslab_used() >= superslabs.mapped_units / 4 * 3;
+static ALWAYS_INLINE bool superslab_is_full(void) {
+    return superslab_used() >= superslab_mapped() / 4 * 3;
 }
 
 static bool superslab_grows_huge(void) {
@@ -262,6 +277,14 @@ static bool superslab_map_piece(unsigned units) {
     return false;
 }
 
+/* Out of line, as it is seldom needed. */
+static NOINLINE bool superslab_map_pieces(unsigned units) {
+    for (unsigned piece = SUPERSLAB_UNITS / 4; piece > units; piece /= 2)
+        if (superslab_map_piece(piece))
+            return true;
+    return superslab_map_piece(units);
+}
+
 /* True when the heap holds enough of what is dense for that to get huge pages; of what is not, perhaps more. */
 static bool superslab_may_sort(void) {
     return dense_units(false) >= superslabs.huge_from / UNIT_SIZE && limit_may_split();
@@ -278,7 +301,7 @@ static bool superslab_grow(unsigned units, bool fills) {
     if (superslabs.count == 0)
         superslab_prepare();
     bool huge = superslab_grows_huge(), apart = !huge && fills && superslabs.sorts && superslab_may_sort();
-    size_t count = superslabs.mapped_units / 2 / SUPERSLAB_UNITS;
+    size_t count = superslab_mapped() / 2 / SUPERSLAB_UNITS;
     count = count < 1 || apart || superslab_wants_to_learn() ? 1
             : count > GROW_LARGEST                           ? GROW_LARGEST
                                                              : count;
@@ -290,10 +313,7 @@ static bool superslab_grow(unsigned units, bool fills) {
         if (superslab_find(units))
             return true;
     }
-    for (unsigned piece = SUPERSLAB_UNITS / 4; piece > units; piece /= 2)
-        if (superslab_map_piece(piece))
-            return true;
-    return superslab_map_piece(units);
+    return superslab_map_pieces(units);
 }
 
 uint64_t superslab_begun(const struct superslab *home) {
@@ -374,7 +394,8 @@ static struct superslab *superslab_find_or_grow(unsigned units, bool fills) {
 
 /* One in which a run can grow, if it is there or address space is getting short anyway. */
 static struct superslab *superslab_find_roomy(void) {
-    bool few = superslabs.free_units < superslabs.mapped_units / 2 && superslab_may_begin();
+    size_t free = superslabs.free_units + superslabs.field_used - superslabs.field_units;
+    bool few = free < superslab_mapped() / 2 && superslab_may_begin();
     struct superslab *home = few ? superslab_find_or_grow(SUPERSLAB_RUN_LARGEST, false)
                                  : superslab_find_for(SUPERSLAB_RUN_LARGEST, false);
     return home && superslab_roomy(home) ? home : NULL;
@@ -414,7 +435,7 @@ static struct superslab_run superslab_take_warm(unsigned least, unsigned most) {
     for (; looks > 0; looks--, superslabs.warm_from++) {
         superslabs.warm_from = superslabs.warm_from < end ? superslabs.warm_from : 0;
         struct superslab *home = *superslab_at(superslabs.warm_from);
-        for (unsigned units = home->dirty ? most : 0; units >= least; units--) {
+        for (unsigned units = home->dirty && !home->field ? most : 0; units >= least; units--) {
             uint64_t places = superslab_run_starts(home->dirty, units);
             if (places)
                 return superslab_hand_out_run(home, bits_lowest(places), units);
@@ -466,25 +487,24 @@ void superslab_return(struct superslab *home, uint64_t mask) {
     superslab_refile(home);
 }
 
-static void superslab_give_run(struct superslab *home, const void *start, unsigned units, bool full) {
-    uint64_t mask = superslab_mask(superslab_unit_of(home, start), units);
-    lock_take(&superslabs.lock);
+void superslab_return_used(struct superslab *home, uint64_t mask, bool full) {
     superslab_return(home, mask);
     home->full = full ? home->full | mask : home->full & ~mask;
+}
+
+NOINLINE void superslab_give_run(struct superslab *home, const void *start, unsigned units, bool full) {
+    unsigned from = superslab_unit_of(home, start);
+    lock_take(&superslabs.lock);
+    if (UNLIKELY(home->field))
+        superslab_return_pieces(home, from, units, full);
+    else
+        superslab_return_used(home, superslab_mask(from, units), full);
     lock_release(&superslabs.lock);
-}
-
-void superslab_give(struct superslab *home, void *start, unsigned units) {
-    superslab_give_run(home, start, units, false);
-}
-
-void superslab_give_full(struct superslab *home, void *start, unsigned units) {
-    superslab_give_run(home, start, units, true);
 }
 
 bool superslab_extend(struct superslab *home, void *start, unsigned units, unsigned more) {
     unsigned from = superslab_unit_of(home, start) + units;
-    if (from + more > SUPERSLAB_UNITS)
+    if (home->field || from + more > SUPERSLAB_UNITS)
         return false;
     uint64_t mask = superslab_mask(from, more);
     lock_take(&superslabs.lock);
@@ -505,7 +525,7 @@ static void superslab_end_areas(const struct superslab *home, uint64_t mask) {
 void superslab_return_empty(struct superslab *home, uint64_t mask, bool stale) {
     home->free |= mask;
     home->absent = (home->absent | mask) & superslab_begun(home);
-    if (superslabs.begun_for_room > 0)
+    if (superslabs.begun_for_room > 0 && !home->field)
         superslab_end_areas(home, mask);
     limit_give((size_t)bits_count(mask) * UNIT_SIZE);
     superslab_add(&superslabs.free_units, bits_count(mask));

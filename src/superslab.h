@@ -14,9 +14,11 @@
  * P4  pages are only given home of units that this room mapped and that nobody has
  *
  * The lowest superslab with a run that fits is used first, so that the high ones drain. In a heap of which some MiB are touched as a
- * whole, and others may not be, that is the lowest in huge pages for the one, in small ones for the other. One lock of rank 5;
+ * whole, and others may not be, that is the lowest in huge pages for the one, in small ones for the other. Large blocks that are
+ * written whole lie in fields: neighbouring superslabs in huge pages that serve nothing else, where a run may go on in the next one,
+ * and the shortest that fits is taken. One lock of rank 5;
  * purging takes units out, advises outside the lock, and puts them back. Finding a run takes bounded time:
- * three words of a bitmap and one superslab, for each of the two kinds.
+ * three words of a bitmap and one superslab, for each of the two kinds; in a field, the words of all fields, 2 GiB at most.
  */
 #ifndef HAKMEM_SUPERSLAB_H
 #define HAKMEM_SUPERSLAB_H
@@ -41,11 +43,15 @@ struct superslab {
     uint32_t units;       /* how many it has */
     uint32_t look;
     uint32_t grown; /* look at which units were handed out last that held no memory */
+    bool field;     /* one of a field */
     bool huge;      /* huge pages were asked for: that a page is in memory tells nothing */
     uint8_t calm;   /* ... but for these areas of AREA_UNITS no longer; a bit each, atomic */
     uint8_t packed; /* areas that became huge pages later, and of which nothing went home since; atomic */
     uint8_t rests;  /* areas of which all was in use, but for what stays, when they were last looked at */
-    struct superslab *next_vacant; /* while it has no address space */
+    union {
+        struct superslab *next_vacant; /* while it has no address space */
+        struct superslab *beside;      /* in a field: what lies behind it, NULL: its end */
+    };
 };
 
 struct superslab_run {
@@ -67,21 +73,36 @@ struct superslab_run superslab_take_some(unsigned least, unsigned most, bool fil
 /* Takes `units` for a run that will grow: where there is room for that, if such a place is to be had. */
 struct superslab_run superslab_take_roomy(unsigned units);
 
-/* Gives back a run, or its tail. */
-void superslab_give(struct superslab *home, void *start, unsigned units);
+/* Takes `units` of a field, for what will be written whole: where such memory is free already; or anywhere, if it may be `fresh`.
+ * docs/experiments/fields.md */
+struct superslab_run superslab_take_field(unsigned units, bool fresh);
 
-/* The same for a run whose pages were all touched. */
-void superslab_give_full(struct superslab *home, void *start, unsigned units);
+/* Whether there is enough of such blocks for huge pages. A hint. */
+bool superslab_fields_pay(void);
+
+/* Gives back a run, or its tail: `home` is that of the run's start. `full`: all of its pages were touched. */
+void superslab_give_run(struct superslab *home, const void *start, unsigned units, bool full);
+
+static ALWAYS_INLINE void superslab_give(struct superslab *home, const void *start, unsigned units) {
+    superslab_give_run(home, start, units, false);
+}
+
+static ALWAYS_INLINE void superslab_give_full(struct superslab *home, const void *start, unsigned units) {
+    superslab_give_run(home, start, units, true);
+}
 
 /* The same for a run that holds no pages any more and reads as zero. */
 void superslab_give_empty(struct superslab *home, void *start, unsigned units);
 
-/* Makes a run of `units` longer by `more` where it stands; false when a neighbour is in use. */
+/* Makes a run of `units`, not of a field, longer by `more` where it stands; false when a neighbour is in use. */
 bool superslab_extend(struct superslab *home, void *start, unsigned units, unsigned more);
 
 /* Decommits dirty units, from the youngest superslab down, until at most `keep` bytes are dirty or `calls`
  * pieces of advice were given. Returns the bytes that went home. */
 size_t superslab_purge(size_t keep, unsigned calls);
+
+/* Decommits as many bytes of dirty units that are in no field, with as many pieces of advice at most: where new memory comes in one. */
+void superslab_purge_outside(size_t bytes, unsigned calls);
 
 /* Decommits the units that have been dirty since the last look ended, the youngest superslab's first, with at most `calls`
  * pieces of advice: what nobody has needed meanwhile. A few in a huge page stay, as splitting it costs more than they are.

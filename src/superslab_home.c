@@ -10,9 +10,16 @@ static uint64_t superslab_rested(const struct superslab *home) {
     return home->dirty & ~(home->look == superslabs.look ? home->recent : 0);
 }
 
-/* Its dirty units; or those that rested and may go. */
-static uint64_t superslab_dirty_of(const struct superslab *home, bool rested) {
-    return !rested ? home->dirty : superslab_rested(home) & ~superslab_stays(home, superslab_rested(home));
+enum superslab_which {
+    SUPERSLAB_ALL,    /* dirty units */
+    SUPERSLAB_RESTED, /* ... that rested and may go */
+    SUPERSLAB_OUTSIDE /* ... that are in no field */
+};
+
+static uint64_t superslab_dirty_of(const struct superslab *home, enum superslab_which which) {
+    if (which == SUPERSLAB_RESTED)
+        return superslab_rested(home) & ~superslab_stays(home, superslab_rested(home));
+    return which == SUPERSLAB_OUTSIDE && home->field ? 0 : home->dirty;
 }
 
 static void superslab_count_staying(void) {
@@ -32,10 +39,10 @@ static uint64_t superslab_first_run(uint64_t mask) {
 }
 
 /* The first run of such units of the youngest superslab below *from that has any, claimed; 0 when there is none. */
-static uint64_t superslab_claim_dirty(struct superslab **home, uint32_t *from, bool rested) {
+static uint64_t superslab_claim_dirty(struct superslab **home, uint32_t *from, enum superslab_which which) {
     for (; *from > 0; --*from) {
         struct superslab *candidate = *superslab_at(*from - 1);
-        uint64_t dirty = superslab_dirty_of(candidate, rested);
+        uint64_t dirty = superslab_dirty_of(candidate, which);
         if (dirty == 0)
             continue;
         uint64_t mask = superslab_first_run(dirty);
@@ -75,13 +82,13 @@ static bool superslab_send_home(struct superslab *home, uint64_t mask) {
 }
 
 /* Under the lock, which is not held during a call. */
-static size_t superslab_purge_from(uint32_t *from, bool rested, size_t keep, unsigned calls) {
+static size_t superslab_purge_from(uint32_t *from, enum superslab_which which, size_t keep, unsigned calls) {
     size_t purged = 0;
     for (;
          superslabs.decommit && calls > 0 && superslabs.dirty_units * UNIT_SIZE > keep && limit_budget_left();
          calls--) {
         struct superslab *home = NULL;
-        uint64_t mask = superslab_claim_dirty(&home, from, rested);
+        uint64_t mask = superslab_claim_dirty(&home, from, which);
         if (mask == 0)
             break;
         if (!limit_may_purge()) {
@@ -98,15 +105,23 @@ static size_t superslab_purge_from(uint32_t *from, bool rested, size_t keep, uns
 
 size_t superslab_purge(size_t keep, unsigned calls) {
     lock_take(&superslabs.lock);
-    size_t purged = superslab_purge_from(&superslabs.purge_from, false, keep, calls);
+    size_t purged = superslab_purge_from(&superslabs.purge_from, SUPERSLAB_ALL, keep, calls);
     lock_release(&superslabs.lock);
     return purged;
+}
+
+void superslab_purge_outside(size_t bytes, unsigned calls) {
+    lock_take(&superslabs.lock);
+    uint32_t from = superslabs.purge_from;
+    size_t dirty = superslab_dirty_bytes();
+    superslab_purge_from(&from, SUPERSLAB_OUTSIDE, dirty > bytes ? dirty - bytes : 0, calls);
+    lock_release(&superslabs.lock);
 }
 
 size_t superslab_purge_rested(unsigned calls) {
     lock_take(&superslabs.lock);
     uint32_t from = superslabs.purge_from;
-    size_t purged = superslab_purge_from(&from, true, 0, calls);
+    size_t purged = superslab_purge_from(&from, SUPERSLAB_RESTED, 0, calls);
     superslab_count_staying();
     lock_release(&superslabs.lock);
     return purged;
@@ -156,21 +171,14 @@ void superslab_end_look(void) {
 static struct superslab *superslab_claim_whole(uint32_t *number) {
     for (; *number < superslabs.count; ++*number) {
         struct superslab *home = *superslab_at(*number);
-        if (home->start && home != superslabs.packing && home->free == superslab_mask(0, home->units)) {
+        if (home->start && !home->field && home != superslabs.packing &&
+            home->free == superslab_mask(0, home->units)) {
             limit_hold((size_t)bits_count(home->free & ~home->dirty) * UNIT_SIZE);
             superslab_claim(home, home->free);
             return home;
         }
     }
     return NULL;
-}
-
-static void superslab_vacate(struct superslab *home) {
-    limit_give((size_t)home->units * UNIT_SIZE);
-    home->start = NULL;
-    home->next_vacant = superslabs.vacant;
-    superslabs.vacant = home;
-    superslab_add(&superslabs.mapped_units, -(size_t)home->units);
 }
 
 size_t superslab_unmap_free(void) {
@@ -191,6 +199,7 @@ size_t superslab_unmap_free(void) {
             superslab_return(home, superslab_mask(0, home->units));
         }
     }
+    unmapped += superslab_unmap_fields();
     lock_release(&superslabs.lock);
     return unmapped;
 }

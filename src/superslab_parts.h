@@ -2,6 +2,7 @@
  *
  *     superslab        address space: mapped, found by length, handed out, taken back
  *     superslab_home   what goes home: units at once or after a rest, superslabs as a whole
+ *     superslab_field  large blocks that are written whole: neighbouring superslabs
  *     superslab_areas  huge pages: areas of 2 MiB that have them, lose them, or get them later
  *
  * What the room promises to others is in superslab.h; to each other its parts promise:
@@ -46,12 +47,14 @@ struct superslabs {
     struct superslab *vacant;
     uint32_t leaving; /* calls that are under way for units that leave */
     size_t dirty_units, mapped_units, free_units, waiting_units;
-    size_t staying_units;      /* dirty ones that stay, as of the last look; atomic, relaxed: a hint */
-    size_t used_peak;          /* the most units that were ever in use at once */
-    uint32_t look;             /* how many have ended */
-    struct superslab *packing; /* stays mapped meanwhile */
-    size_t begun_for_room;     /* areas, where huge pages come from the first byte on */
-    uint32_t pack_from;        /* the superslab that the next look begins with */
+    size_t field_units, field_used; /* of those that are mapped, and in use */
+    size_t staying_units;           /* dirty ones that stay, as of the last look; atomic, relaxed: a hint */
+    size_t used_peak;               /* the most units that were ever in use at once */
+    uint32_t look;                  /* how many have ended */
+    struct superslab *packing;      /* stays mapped meanwhile */
+    size_t begun_for_room;          /* areas, where huge pages come from the first byte on */
+    uint32_t fields;                /* how many there are */
+    uint32_t pack_from;             /* the superslab that the next look begins with */
     struct superslab_group first;
 };
 
@@ -75,11 +78,34 @@ static inline unsigned superslab_unit_of(const struct superslab *home, const voi
 
 /* ---- superslab: under the lock ---- */
 
+/* A new superslab of a field, with all of its units free. NULL: no memory. */
+struct superslab *superslab_new_in_field(unsigned char *start);
+
+/* It has no address space from here on. All of it was claimed, and is not mapped any more. */
+void superslab_vacate(struct superslab *home);
+
+/* Free units hold memory while they are dirty, the others from now on: asked before they are claimed to be handed out. */
+bool superslab_may_hold(const struct superslab *home, uint64_t mask);
+
 /* Free units are nobody else's from here on; returns whether all of them read as zero. */
 bool superslab_claim(struct superslab *home, uint64_t mask);
 
+/* As superslab_claim, for somebody who will use them; what is claimed only to give it home is not in use. */
+static inline bool superslab_hand_out(struct superslab *home, uint64_t mask) {
+    if (mask & ~home->dirty)
+        home->grown = superslabs.look;
+    bool zeroed = superslab_claim(home, mask);
+    size_t used = superslabs.mapped_units - superslabs.free_units;
+    if (used > superslabs.used_peak)
+        superslab_add(&superslabs.used_peak, used - superslabs.used_peak);
+    return zeroed;
+}
+
 /* They are free again, and dirty. */
 void superslab_return(struct superslab *home, uint64_t mask);
+
+/* The same for what somebody has used; whether all of their pages were touched. */
+void superslab_return_used(struct superslab *home, uint64_t mask, bool full);
 
 /* They are free again, and hold nothing; what they held may show if they are stale. */
 void superslab_return_empty(struct superslab *home, uint64_t mask, bool stale);
@@ -89,6 +115,14 @@ uint64_t superslab_begun(const struct superslab *home);
 
 /* Whether the heap is one that gets huge pages. */
 bool superslab_wants_huge(void);
+
+/* ---- superslab_field ---- */
+
+/* As superslab_return_used, for units of a run that may lie in several superslabs, counted from the start of `home`. */
+void superslab_return_pieces(struct superslab *home, unsigned from, unsigned units, bool full);
+
+/* Unmaps the fields that are free as a whole. Under the lock, which is not held during a call. Returns the bytes. */
+size_t superslab_unmap_fields(void);
 
 /* ---- superslab_areas ---- */
 

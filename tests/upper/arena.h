@@ -65,14 +65,10 @@ struct superslab_run superslab_take_some(unsigned least, unsigned units, bool fi
                                   false};
 }
 
-void superslab_give(struct superslab *home, void *start, unsigned units) {
+void superslab_give_run(struct superslab *home, const void *start, unsigned units, bool full) {
     assert_ptr_equal(home, &arena.home);
-    arena_mark((unsigned)((size_t)((unsigned char *)start - arena.start) >> UNIT_SHIFT), units, false);
-}
-
-void superslab_give_full(struct superslab *home, void *start, unsigned units) {
-    superslab_give(home, start, units);
-    arena.full += units;
+    arena_mark((unsigned)((size_t)((const unsigned char *)start - arena.start) >> UNIT_SHIFT), units, false);
+    arena.full += full ? units : 0;
 }
 
 #endif

@@ -31,7 +31,7 @@ static void look(enum dense_kind kind, unsigned quarters) {
     os_advise(units, UNITS * UNIT_SIZE, OS_DONTNEED);
     memset(units, 1, quarters * (size_t)(UNITS * UNIT_SIZE / 4));
     for (unsigned i = 0; i < DENSE_WATCHES; i++)
-        dense_watch(kind, units, UNITS);
+        dense_watch(kind, units, UNITS, false);
 }
 
 static void dense_small_blocks_surely_are(void **state) {
@@ -85,11 +85,29 @@ static void dense_looks_seldom(void **state) {
     (void)state;
     memset(units, 1, UNITS * UNIT_SIZE);
     for (unsigned i = 0; i < DENSE_WATCHES; i++) {
-        dense_watch(DENSE_LONG, units, UNITS);
+        dense_watch(DENSE_LONG, units, UNITS, false);
         assert_int_equal(dense_known(DENSE_LONG), DENSE_UNKNOWN);
     }
-    dense_watch(DENSE_LONG, units, UNITS);
+    dense_watch(DENSE_LONG, units, UNITS, false);
     assert_int_equal(dense_known(DENSE_LONG), DENSE_YES);
+}
+
+/* A probe is looked at whatever was watched before; and what was freed tells at once. */
+static void dense_looks_at_probes(void **state) {
+    (void)state;
+    memset(units, 1, UNITS * UNIT_SIZE);
+    dense_watch(DENSE_LARGE, units, UNITS, false);
+    dense_watch(DENSE_LARGE, units, UNITS, true);
+    assert_int_equal(dense_known(DENSE_LARGE), DENSE_YES);
+    dense_tell(DENSE_LARGE, 0, UNITS * UNIT_SIZE);
+    dense_tell(DENSE_LARGE, 0, UNITS * UNIT_SIZE);
+    assert_int_equal(dense_known(DENSE_LARGE), DENSE_NO);
+    for (unsigned i = 0; i < 8; i++)
+        dense_tell(DENSE_LARGE, UNITS * UNIT_SIZE, UNITS * UNIT_SIZE);
+    assert_int_equal(dense_known(DENSE_LARGE), DENSE_YES);
+    dense_count(DENSE_LARGE, UNITS);
+    assert_int_equal(dense_units_of(DENSE_LARGE), UNITS);
+    assert_int_equal(dense_units_of(DENSE_RUNS), 0);
 }
 
 static void dense_guesses_without_samples(void **state) {
@@ -98,6 +116,9 @@ static void dense_guesses_without_samples(void **state) {
     assert_int_equal(dense_known(DENSE_SHORT), DENSE_YES);
     assert_int_equal(dense_known(DENSE_LONG), DENSE_NO);
     assert_int_equal(dense_known(DENSE_RUNS), DENSE_NO);
+    assert_int_equal(dense_known(DENSE_LARGE), DENSE_NO);
+    dense_tell(DENSE_LARGE, UNIT_SIZE, UNIT_SIZE);
+    assert_int_equal(dense_known(DENSE_LARGE), DENSE_NO);
     look(DENSE_LONG, 4);
     look(DENSE_LONG, 4);
     assert_int_equal(dense_known(DENSE_LONG), DENSE_NO);
@@ -109,6 +130,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(dense_longer_ones_may_be, setup, teardown),
         cmocka_unit_test_setup_teardown(dense_P1_three_quarters_on_average, setup, teardown),
         cmocka_unit_test_setup_teardown(dense_looks_seldom, setup, teardown),
+        cmocka_unit_test_setup_teardown(dense_looks_at_probes, setup, teardown),
         cmocka_unit_test_setup_teardown(dense_guesses_without_samples, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

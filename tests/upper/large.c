@@ -3,6 +3,7 @@
 #include "metadata.h"
 #include "os.h"
 #include "pages.h"
+#include "superslab_parts.h"
 
 #include "kernel.h"
 #include "unit/unit.h"
@@ -66,27 +67,40 @@ static void *new_dense_block(size_t size) {
     return block;
 }
 
-/* The room dense, which is told of all runs that live. */
+/* The room dense, which is told of all runs that live, but for those in fields. */
 static struct {
-    size_t runs;
-    unsigned watched;
+    size_t units[DENSE_KINDS];
+    unsigned watched, probes, told;
+    size_t resident; /* ... last */
+    bool large_is_dense;
 } dense_fake;
 
 void dense_count(enum dense_kind kind, size_t units) {
-    assert_int_equal(kind, DENSE_RUNS);
-    dense_fake.runs += units;
+    assert_in_range(kind, DENSE_RUNS, DENSE_LARGE);
+    dense_fake.units[kind] += units;
 }
 
-void dense_watch(enum dense_kind kind, void *start, size_t units) {
-    assert_int_equal(kind, DENSE_RUNS);
+void dense_watch(enum dense_kind kind, void *start, size_t units, bool probe) {
+    assert_int_equal(kind, dense_kind_of_run(units));
     assert_in_range(units, 1, SUPERSLAB_RUN_LARGEST);
     assert_int_equal((uintptr_t)start % UNIT_SIZE, 0);
     dense_fake.watched++;
+    dense_fake.probes += probe;
+}
+
+void dense_tell(enum dense_kind kind, size_t resident, size_t bytes) {
+    assert_int_equal(kind, DENSE_LARGE);
+    assert_in_range(bytes, DENSE_LARGE_LEAST * UNIT_SIZE, SUPERSLAB_RUN_LARGEST * UNIT_SIZE);
+    dense_fake.told++;
+    dense_fake.resident = resident;
 }
 
 enum dense_known dense_known(enum dense_kind kind) {
-    (void)kind;
-    return DENSE_NO;
+    return kind == DENSE_LARGE && dense_fake.large_is_dense ? DENSE_YES : DENSE_NO;
+}
+
+size_t dense_units_of(enum dense_kind kind) {
+    return dense_fake.units[kind];
 }
 
 size_t dense_units(bool hoped) {
@@ -96,7 +110,8 @@ size_t dense_units(bool hoped) {
 
 /* Units in use or dirty, and mappings: neither more nor less counts as held. */
 static void check_held(void) {
-    assert_int_equal(dense_fake.runs * UNIT_SIZE, superslab_mapped_bytes() - superslab_free_bytes());
+    size_t counted = dense_fake.units[DENSE_RUNS] + dense_fake.units[DENSE_LARGE] + superslabs.field_used;
+    assert_int_equal(counted * UNIT_SIZE, superslab_mapped_bytes() - superslab_free_bytes());
     size_t units =
         superslab_mapped_bytes() - superslab_free_bytes() + spare_run_bytes() + superslab_dirty_bytes();
     assert_int_equal(limit.held, units + large_mapped_bytes());
@@ -687,6 +702,134 @@ static void large_new_runs_are_watched(void **state) {
     assert_int_equal(dense_fake.watched, 1);
     home->huge = false;
     delete_block(block);
+}
+
+/* ... and those of some length when they are freed for the first time. */
+static void large_new_runs_tell_once(void **state) {
+    (void)state;
+    superslab_purge(0, ALWAYS);
+    dense_fake.told = 0;
+    unsigned char *block = new_block(512 * KIB);
+    memset(block, 1, 128 * KIB);
+    delete_block(block);
+    assert_int_equal(dense_fake.told, 1);
+    assert_in_range(dense_fake.resident, 128 * KIB, 128 * KIB + 2 * os_page_size());
+    assert_ptr_equal(new_block(512 * KIB), block);
+    delete_block(block);
+    large_purge(0, ALWAYS);
+    assert_ptr_equal(new_block(512 * KIB), block); /* others have touched it */
+    delete_block(block);
+    superslab_purge(0, ALWAYS);
+    delete_block(new_block(192 * KIB)); /* too short */
+    assert_int_equal(dense_fake.told, 1);
+}
+
+static bool is_in_field(void *block) {
+    return large_is_in_field(record_of(block));
+}
+
+static int begin_fields(void **state) {
+    kernel_reset(state);
+    large_purge(0, ALWAYS);
+    superslab_purge(0, ALWAYS);
+    superslab_configure(2 * MIB, true, false);
+    dense_fake.large_is_dense = true;
+    dense_fake.probes = 0;
+    return 0;
+}
+
+static int end_fields(void **state) {
+    (void)state;
+    superslab_configure(SIZE_MAX, true, false);
+    dense_fake.large_is_dense = false;
+    superslab_unmap_free();
+    assert_int_equal(superslabs.fields, 0);
+    return 0;
+}
+
+/* From huge_from bytes of them on; one of DENSE_WATCHES that bring new memory tells whether they still are dense. */
+static void large_whole_blocks_are_in_fields(void **state) {
+    (void)state;
+    enum { OUTSIDE = 4, INSIDE = 20, BLOCKS = OUTSIDE + INSIDE };
+    unsigned char *blocks[BLOCKS];
+    unsigned outside = 0;
+    size_t live = larges.live, held = larges.held;
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        blocks[i] = new_block(512 * KIB);
+        assert_true(i >= OUTSIDE || !is_in_field(blocks[i]));
+        outside += !is_in_field(blocks[i]);
+        check_held();
+    }
+    assert_int_equal(outside, OUTSIDE + dense_fake.probes);
+    assert_in_range(dense_fake.probes, 0, 1); /* four come with each huge page */
+    assert_int_equal(larges.live - live, outside * 512 * KIB);
+    assert_int_equal(larges.held - held, outside * 512 * KIB);
+    for (unsigned i = 0; i < BLOCKS; i++)
+        delete_block(blocks[i]);
+    check_held();
+}
+
+/* What is free of a field serves first, the shortest that is long enough; nothing of it waits. */
+static void large_in_fields_neighbours_are_one(void **state) {
+    (void)state;
+    enum { BLOCKS = 12, FIRST = 6 };
+    unsigned char *blocks[BLOCKS];
+    for (unsigned i = 0; i < BLOCKS; i++)
+        blocks[i] = new_block(512 * KIB);
+    unsigned waiting = larges.waiting, recent = larges.recent.count;
+    assert_true(is_in_field(blocks[FIRST]) && is_in_field(blocks[FIRST + 1]));
+    assert_ptr_equal(blocks[FIRST + 1], blocks[FIRST] + 512 * KIB);
+    delete_block(blocks[FIRST]);
+    delete_block(blocks[FIRST + 1]);
+    assert_int_equal(larges.waiting + larges.recent.count, waiting + recent);
+    assert_int_equal(pagemap_tag(blocks[FIRST] + UNIT_SIZE), PAGEMAP_NONE);
+    assert_ptr_equal(new_block(704 * KIB), blocks[FIRST]);
+    blocks[FIRST + 1] = new_block(320 * KIB);
+    assert_ptr_equal(blocks[FIRST + 1], blocks[FIRST] + 704 * KIB);
+    for (unsigned i = 0; i < BLOCKS; i++)
+        delete_block(blocks[i]);
+    check_held();
+}
+
+/* It shrinks where it stands, and is copied when it grows. */
+static void large_in_fields_are_resized(void **state) {
+    (void)state;
+    enum { BLOCKS = 8, LAST = BLOCKS - 1 };
+    unsigned char *blocks[BLOCKS];
+    for (unsigned i = 0; i < BLOCKS; i++)
+        blocks[i] = new_block(MIB);
+    assert_true(is_in_field(blocks[LAST]));
+    struct large *large = record_of(blocks[LAST]);
+    assert_null(large_resize(large, MIB + 1));
+    assert_int_equal(record_of(blocks[LAST])->bytes, MIB);
+    assert_ptr_equal(large_resize(large, 128 * KIB), blocks[LAST]);
+    assert_int_equal(record_of(blocks[LAST])->extent, 128 * KIB);
+    assert_int_equal(pagemap_tag(blocks[LAST] + 128 * KIB), PAGEMAP_NONE);
+    check_held();
+    for (unsigned i = 0; i < BLOCKS; i++)
+        delete_block(blocks[i]);
+    check_held();
+}
+
+/* New memory in a field takes the place of what would have served before, and of what is dirty. */
+static void large_fields_take_the_place_of_what_waits(void **state) {
+    (void)state;
+    enum { BLOCKS = 8 };
+    unsigned char *blocks[BLOCKS];
+    dense_fake.large_is_dense = false;
+    for (unsigned i = 0; i < BLOCKS; i++)
+        blocks[i] = new_dense_block(MIB);
+    for (unsigned i = 0; i < BLOCKS / 2; i++)
+        delete_block(blocks[i]);
+    size_t held = limit.held;
+    dense_fake.large_is_dense = true;
+    unsigned char *block = new_block(768 * KIB); /* no block at hand is nearly as long */
+    assert_true(is_in_field(block));
+    assert_in_range(limit.held, held - 2 * MIB, held - MIB);
+    delete_block(block);
+    for (unsigned i = BLOCKS / 2; i < BLOCKS; i++)
+        delete_block(blocks[i]);
+    check_held();
 }
 
 /* A block that grows is copied where a warm one waits that has room for it, up to twice as long; else its pages move. */
@@ -1980,6 +2123,11 @@ int main(void) {
         cmocka_unit_test_setup(large_few_that_grow_get_room, setup),
         cmocka_unit_test_setup(large_what_is_lent_goes_to_the_next, setup),
         cmocka_unit_test_setup(large_stretched_block_gets_the_pages_of_others, setup),
+        cmocka_unit_test_setup(large_new_runs_tell_once, kernel_reset),
+        cmocka_unit_test_setup_teardown(large_whole_blocks_are_in_fields, begin_fields, end_fields),
+        cmocka_unit_test_setup_teardown(large_in_fields_neighbours_are_one, begin_fields, end_fields),
+        cmocka_unit_test_setup_teardown(large_in_fields_are_resized, begin_fields, end_fields),
+        cmocka_unit_test_setup_teardown(large_fields_take_the_place_of_what_waits, begin_fields, end_fields),
         cmocka_unit_test_setup(large_new_runs_are_watched, setup),
         cmocka_unit_test_setup(large_growing_is_copied_into_what_is_warm, setup),
         cmocka_unit_test_setup(large_shrinks_into_slack, setup),

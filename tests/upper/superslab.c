@@ -9,6 +9,7 @@ bool fake_addresses_are_few(void);
 
 #include "../../src/superslab.c"
 #include "../../src/superslab_areas.c"
+#include "../../src/superslab_field.c"
 #include "../../src/superslab_home.c"
 
 #include "kernel.h"
@@ -61,7 +62,7 @@ static void check_room(void) {
         const struct superslab *home = *superslab_at(number);
         assert_int_equal(home->number, number);
         assert_int_equal((home->dirty | home->stale) & ~home->free, 0);
-        assert_int_equal(home->longest, superslab_longest(home->free));
+        assert_int_equal(home->longest, home->field ? 0 : superslab_longest(home->free));
         assert_true(home->dirty == 0 || number < superslabs.purge_from);
         for (unsigned units = 1; units <= LENGTHS; units++) {
             const uint64_t *fits = superslab_fit(number / GROUP, home->huge),
@@ -85,21 +86,34 @@ static void check_room(void) {
 }
 
 static bool run_fills, run_at_random; /* the next ones do, or one or the other */
-static bool run_sheds;
+static bool run_sheds, run_in_fields;
+static unsigned run_across; /* of those of fields that lie in two superslabs */
 static unsigned run_sorted;
 
-static bool run_take_some(unsigned least, unsigned most) {
-    assert_true(run_count < RUNS);
-    struct superslab_run run = superslab_take_some(least, most, run_fills);
-    run_sorted += run.start && superslabs.sorts && run.home->huge == run_fills;
-    if (!run.start)
-        return false;
+static bool run_check(struct superslab_run run, unsigned least, unsigned most) {
     assert_int_equal((uintptr_t)run.start % UNIT_SIZE, 0);
     assert_in_range(run.units, least, most);
     check_nobody_has(run.start, (size_t)run.units * UNIT_SIZE);
     check_zeroed_and_write(run.start, run.units, run.zeroed);
     runs[run_count++] = (struct run){run.start, run.home, run.units};
     return true;
+}
+
+static bool run_take_some(unsigned least, unsigned most) {
+    assert_true(run_count < RUNS);
+    struct superslab_run run = superslab_take_some(least, most, run_fills);
+    assert_true(!run.start || !run.home->field);
+    run_sorted += run.start && superslabs.sorts && run.home->huge == run_fills;
+    return run.start && run_check(run, least, most);
+}
+
+/* In a field, which may be another one for what is not fresh. */
+static bool run_take_field(unsigned units, bool fresh) {
+    assert_true(run_count < RUNS);
+    struct superslab_run run = superslab_take_field(units, fresh);
+    assert_true(!run.start || (run.home->field && run.home->huge));
+    run_across += run.start && superslab_unit_of(run.home, run.start) + units > SUPERSLAB_UNITS;
+    return run.start && run_check(run, units, units);
 }
 
 static bool run_take(unsigned units) {
@@ -146,7 +160,7 @@ static int setup(void **state) {
 static struct {
     enum dense_known known;
     bool short_known; /* that short blocks are not dense, whatever others are */
-    size_t units;
+    size_t units, large;
 } dense_fake;
 
 static void random_step(uint64_t *seed) {
@@ -155,7 +169,9 @@ static void random_step(uint64_t *seed) {
         run_fills = what % 2;
     unsigned units = 1 + random_below(seed, random_below(seed, 2) ? SUPERSLAB_RUN_LARGEST : 4);
     struct run *run = run_count ? &runs[random_below(seed, run_count)] : NULL;
-    if (!run || (what < 45 && run_count < RUNS))
+    if (run_in_fields && what < 25 && run_count + 1 < RUNS)
+        run_take_field(units, what < 10 || !run_take_field(units, false));
+    else if (!run || (what < 45 && run_count < RUNS))
         assert_true(run_take_some(1 + random_below(seed, units), units));
     else if (what < 85)
         run_give((unsigned)(run - runs));
@@ -238,6 +254,21 @@ static void superslab_P1_P3_random_program_that_sheds(void **state) {
     }
     run_sheds = false;
     superslab_unmap_free(); /* nothing in huge pages is left to others */
+}
+
+/* Some are in fields, and go on in the next superslab. */
+static void superslab_P1_P3_random_program_with_fields(void **state) {
+    (void)state;
+    run_in_fields = true;
+    for (int lazily = 0; lazily < 2; lazily++) {
+        superslab_configure(12 * MIB, true, lazily);
+        kernel.before_advise = NULL; /* for an area of which somebody has the rest */
+        random_program(9 + (uint64_t)lazily);
+    }
+    assert_true(run_across > 0);
+    run_in_fields = false;
+    superslab_unmap_free();
+    assert_int_equal(superslabs.fields + superslabs.field_units + superslabs.field_used, 0);
 }
 
 static void superslab_P4_random_program_without_advice(void **state) {
@@ -380,6 +411,11 @@ void dense_count(enum dense_kind kind, size_t units) {
 enum dense_known dense_known(enum dense_kind kind) {
     assert_int_equal(kind, DENSE_SHORT);
     return dense_fake.short_known ? DENSE_NO : dense_fake.known;
+}
+
+size_t dense_units_of(enum dense_kind kind) {
+    assert_int_equal(kind, DENSE_LARGE);
+    return dense_fake.large;
 }
 
 size_t dense_units(bool hoped) {
@@ -1522,6 +1558,7 @@ int main(void) {
         cmocka_unit_test_setup(superslab_P2_P3_random_program_that_decommits_lazily, setup),
         cmocka_unit_test_setup(superslab_P1_P3_random_program_that_sorts, setup),
         cmocka_unit_test_setup(superslab_P1_P3_random_program_that_sheds, setup),
+        cmocka_unit_test_setup(superslab_P1_P3_random_program_with_fields, setup),
         cmocka_unit_test_setup(superslab_P4_random_program_without_advice, setup),
         cmocka_unit_test_setup(superslab_P4_random_program_without_unmapping, setup),
         cmocka_unit_test_setup(superslab_P4_what_is_not_unmapped_is_dirty, setup),

@@ -1,0 +1,187 @@
+/* Fields: neighbouring superslabs in huge pages, for large blocks that are written whole. docs/experiments/fields.md */
+#include "superslab_parts.h"
+
+#include "dense.h"
+#include "os.h"
+
+enum {
+    FIELD_SUPERSLABS = 16, /* 64 MiB of addresses */
+    FIELDS_MOST = 32
+};
+
+/* The first superslab of each. */
+SPARSE static struct superslab *superslab_fields[FIELDS_MOST];
+
+/* The shortest run that is long enough. */
+struct superslab_gap {
+    struct superslab *home; /* where it begins */
+    unsigned from, units;
+};
+
+/* The units of a run that lie in one superslab, *from being counted from the start of *home; *home is that one then, and *from and
+ * *units what is left. */
+static uint64_t superslab_piece(struct superslab **home, unsigned *from, unsigned *units) {
+    for (; *from >= SUPERSLAB_UNITS; *from -= SUPERSLAB_UNITS)
+        *home = (*home)->beside;
+    unsigned some = SUPERSLAB_UNITS - *from < *units ? SUPERSLAB_UNITS - *from : *units;
+    uint64_t mask = superslab_mask(*from, some);
+    *from += some;
+    *units -= some;
+    return mask;
+}
+
+void superslab_return_pieces(struct superslab *home, unsigned from, unsigned units, bool full) {
+    while (units > 0) {
+        uint64_t mask = superslab_piece(&home, &from, &units);
+        superslab_return_used(home, mask, full);
+        superslab_add(&superslabs.field_used, -(size_t)bits_count(mask));
+    }
+}
+
+/* Free units that may be handed out; if none that is `fresh` may, those of huge pages that are there. */
+static uint64_t superslab_may_take(const struct superslab *home, bool fresh) {
+    return home->free & (fresh ? ~0ULL : superslab_begun(home) & ~home->absent);
+}
+
+/* Bits of a kind that lie side by side from the lowest one on, of `left`. */
+static unsigned superslab_same(uint64_t bits, unsigned left) {
+    uint64_t others = bits & 1 ? ~bits : bits;
+    unsigned same = others ? bits_lowest(others) : left;
+    return same < left ? same : left;
+}
+
+static void superslab_consider(struct superslab_gap *best, const struct superslab_gap *gap, unsigned units) {
+    if (gap->units >= units && (!best->home || gap->units < best->units))
+        *best = *gap;
+}
+
+static void superslab_look_through(struct superslab *home, unsigned units, bool fresh,
+                                   struct superslab_gap *best) {
+    struct superslab_gap gap = {0};
+    for (; home; home = home->beside) {
+        uint64_t free = superslab_may_take(home, fresh);
+        for (unsigned at = 0, same; at < SUPERSLAB_UNITS; at += same) {
+            same = superslab_same(free >> at, SUPERSLAB_UNITS - at);
+            if (free >> at & 1) {
+                gap = gap.units > 0 ? gap : (struct superslab_gap){.home = home, .from = at};
+                gap.units += same;
+            } else {
+                superslab_consider(best, &gap, units);
+                gap.units = 0;
+            }
+        }
+    }
+    superslab_consider(best, &gap, units);
+}
+
+static struct superslab_gap superslab_find_gap(unsigned units, bool fresh) {
+    struct superslab_gap best = {0};
+    for (unsigned field = 0; field < superslabs.fields; field++)
+        superslab_look_through(superslab_fields[field], units, fresh, &best);
+    return best;
+}
+
+/* Where addresses are few none are kept for later. */
+static bool superslab_map_field(void) {
+    size_t size = (size_t)SUPERSLAB_UNITS * UNIT_SIZE, bytes = FIELD_SUPERSLABS * size, entered = 0;
+    if (superslabs.fields == FIELDS_MOST || superslabs.asks_nothing || os_addresses_are_few())
+        return false;
+    unsigned char *start = os_map_aligned(bytes, size, pagemap_hint_superslab(bytes, size));
+    if (!start)
+        return false;
+    os_name(start, bytes, OS_SLABS);
+    os_advise(start, bytes, OS_HUGE);
+    struct superslab **next = &superslab_fields[superslabs.fields];
+    for (struct superslab *made; entered < bytes; entered += size, next = &made->beside) {
+        made = superslab_new_in_field(start + entered);
+        if (!made)
+            break;
+        *next = made;
+    }
+    if (entered < bytes)
+        os_unmap(start + entered, bytes - entered);
+    superslabs.fields += entered > 0;
+    return entered > 0;
+}
+
+/* Of a gap, from its beginning on. What the limit does not allow is given back. */
+static struct superslab_run superslab_take_of_gap(const struct superslab_gap *gap, unsigned units) {
+    struct superslab *home = gap->home;
+    struct superslab_run run = {
+        .start = home->start + (size_t)gap->from * UNIT_SIZE, .home = home, .units = units, .zeroed = true};
+    for (unsigned from = gap->from, left = units, before; left > 0;) {
+        before = left;
+        uint64_t mask = superslab_piece(&home, &from, &left);
+        if (!superslab_may_hold(home, mask)) {
+            superslab_return_pieces(gap->home, gap->from, units - before, false);
+            return (struct superslab_run){0};
+        }
+        run.zeroed &= superslab_hand_out(home, mask);
+        superslab_add(&superslabs.field_used, bits_count(mask));
+    }
+    return run;
+}
+
+struct superslab_run superslab_take_field(unsigned units, bool fresh) {
+    struct superslab_run run = {0};
+    lock_take(&superslabs.lock);
+    struct superslab_gap gap = superslab_find_gap(units, fresh);
+    if (!gap.home && fresh && superslab_map_field())
+        gap = superslab_find_gap(units, fresh);
+    if (gap.home)
+        run = superslab_take_of_gap(&gap, units);
+    lock_release(&superslabs.lock);
+    return run;
+}
+
+bool superslab_fields_pay(void) {
+    size_t used = __atomic_load_n(&superslabs.field_used, __ATOMIC_RELAXED);
+    return used + dense_units_of(DENSE_LARGE) >= superslabs.huge_from / UNIT_SIZE;
+}
+
+static bool superslab_field_is_free(const struct superslab *home) {
+    while (home && home->free == ~0ULL && home != superslabs.packing)
+        home = home->beside;
+    return !home;
+}
+
+/* Claims all of a field; what it holds counts as held, as it goes as a whole. */
+static size_t superslab_claim_field(struct superslab *home) {
+    size_t bytes = 0;
+    for (; home; home = home->beside, bytes += SUPERSLAB_UNITS * (size_t)UNIT_SIZE) {
+        limit_hold((size_t)bits_count(home->free & ~home->dirty) * UNIT_SIZE);
+        superslab_claim(home, home->free);
+    }
+    return bytes;
+}
+
+/* The field is no more, or, if it could not be unmapped, free again. */
+static void superslab_end_field(struct superslab *home, bool gone) {
+    for (struct superslab *beside; home; home = beside) {
+        beside = home->beside;
+        if (gone)
+            superslab_vacate(home);
+        else
+            superslab_return(home, ~0ULL);
+    }
+}
+
+size_t superslab_unmap_fields(void) {
+    size_t unmapped = 0;
+    for (unsigned field = superslabs.fields; field-- > 0;) {
+        struct superslab *first = superslab_fields[field];
+        if (!superslab_field_is_free(first))
+            continue;
+        superslab_fields[field] = superslab_fields[--superslabs.fields];
+        size_t bytes = superslab_claim_field(first);
+        lock_release(&superslabs.lock);
+        bool gone = os_unmap(first->start, bytes);
+        lock_take(&superslabs.lock);
+        superslab_end_field(first, gone);
+        unmapped += gone ? bytes : 0;
+        if (!gone && superslabs.fields < FIELDS_MOST)
+            superslab_fields[superslabs.fields++] = first;
+        field = field < superslabs.fields ? field : superslabs.fields;
+    }
+    return unmapped;
+}
