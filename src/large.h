@@ -3,8 +3,7 @@
  * Owns blocks above the largest size class. Up to 1 MiB a block is a run of units in a superslab; above, or for alignments above a
  * unit, it is a mapping of its own. A freed block waits whole (spare.h) for the next request of nearly its size: a program that takes
  * and returns large buffers makes no system calls and faults no pages. How much of it is in memory is measured at its first two frees,
- * then less and less often while that does not change, down to each LARGE_MEASURE_MOST-th; more often than at each LARGE_MEASURE_WHOLE-
- * th by one page only, if that tells no change. What live and waiting blocks hold stays together within three sixteenths above what was
+ * then less and less often while that does not change, down to each LARGE_MEASURE_MOST-th; more often than at each LARGE_MEASURE_WHOLE-th by one page only, if that tells no change. What live and waiting blocks hold stays together within three sixteenths above what was
  * once live, and where a new one would bring it above what was once live, what waits serves it. Of what waits longest only the end goes
  * home, as much as is too much. A block that grows is copied into what waits, is warm and has room for it; else it takes its pages
  * along (mremap), into a longer mapping that waits if there is one, and keeps the rest as slack. One that shrinks keeps that, too.
@@ -12,7 +11,8 @@
  * A mapping gets huge pages where those of its size before it were written whole (huge.h), and one that grows where it was itself.
  * Of a long block (above LARGE_LONG) all counts, because the next one may touch what the last one has not. Where none of nearly the
  * size waits, a longer one serves and lends the rest as slack, or the longest is stretched, and only its new pages are faulted. Slack
- * goes home as what waits does. Where threads take turns each has a hand: runs that it freed last.
+ * goes home as what waits does. Where threads take turns each has a hand: runs that it freed last. Where there are many runs that are
+ * written whole they lie in fields of superslabs, never wait, and count as nothing here. docs/experiments/fields.md
  *
  * P1  a record in use describes exactly one live block, and its first unit has its tag; one at hand has that, too, but another start
  * P2  what waits holds at most the configured bytes in memory, as measured, in at most LARGE_WAITING_MOST blocks
