@@ -6,7 +6,8 @@
 enum {
     WHOLE = 256,
     DENSE = WHOLE / 4 * 3,
-    AVERAGED = 4 /* looks */
+    AVERAGED = 4,       /* looks */
+    AVERAGED_LARGE = 16 /* ... where each that is freed tells: some that are not do not turn it to and fro */
 };
 
 static struct {
@@ -30,7 +31,8 @@ static void dense_learn(enum dense_kind kind, uint32_t share) {
 
 static NOINLINE void dense_average(enum dense_kind kind, uint32_t now) {
     uint32_t share = __atomic_load_n(&dense.kinds[kind].share, __ATOMIC_RELAXED);
-    dense_learn(kind, share ? ((share - 1) * (AVERAGED - 1) + now) / AVERAGED : now);
+    uint32_t looks = kind == DENSE_LARGE ? AVERAGED_LARGE : AVERAGED;
+    dense_learn(kind, share ? ((share - 1) * (looks - 1) + now) / looks : now);
 }
 
 static uint32_t dense_look(uintptr_t watched) {

@@ -278,7 +278,7 @@ static void *large_new_recent(size_t bytes, size_t fit, size_t alignment, enum l
     return large_hand_out_again(large);
 }
 
-/* For a run of `bytes`, which are written whole. NULL: what is in memory otherwise serves, or what is not. */
+/* In a field, or to tell whether others may be. NULL: neither. */
 static NOINLINE void *large_new_whole(size_t size, size_t bytes, bool *zeroed) {
     bool probe;
     struct large *large = large_new_in_field(bytes, &probe, zeroed);
@@ -287,10 +287,10 @@ static NOINLINE void *large_new_whole(size_t size, size_t bytes, bool *zeroed) {
     return large_hand_out(large);
 }
 
-/* Whether such a block may lie in a field. What grows would have to be copied. */
-static bool large_is_whole(size_t bytes, size_t alignment, enum large_wish wish) {
+/* Whether such a block may lie in a field: it is written whole, or there is memory already. What grows would have to be copied. */
+static bool large_suits_field(size_t bytes, size_t alignment, enum large_wish wish) {
     return bytes >= LARGE_FIELD_LEAST && bytes <= LARGE_RUN_MOST && alignment == UNIT_SIZE &&
-           wish == LARGE_PLAIN && dense_known(DENSE_LARGE) == DENSE_YES;
+           wish == LARGE_PLAIN && (dense_known(DENSE_LARGE) == DENSE_YES || superslab_has_fields());
 }
 
 static void *large_new_block(size_t size, size_t alignment, enum large_wish wish, bool *zeroed) {
@@ -300,9 +300,10 @@ static void *large_new_block(size_t size, size_t alignment, enum large_wish wish
     alignment = alignment < UNIT_SIZE ? UNIT_SIZE : alignment;
     size_t bytes = align_up(size ? size : 1, UNIT_SIZE), fit = spare_round(bytes);
     bool suits = wish != LARGE_WIDE && alignment == UNIT_SIZE && bytes <= LARGE_RUN_MOST;
-    void *block = large_is_whole(bytes, alignment, wish) ? large_new_whole(size, bytes, zeroed) : NULL;
+    void *block = large_suits_field(bytes, alignment, wish) ? large_new_whole(size, bytes, zeroed) : NULL;
     if (block)
         return block;
+    *zeroed = false;
     bool shared = !favour_take_mine(&larges.lock);
     if (shared)
         large_take_lock(suits);

@@ -1,29 +1,26 @@
 /* Blocks in fields of superslabs, whose pages are huge: those that are known to be written whole. docs/experiments/fields.md */
 #include "large_parts.h"
 
-#define FIELD_STEP ((size_t)PAGES_AREA) /* bytes: what the first touch of a huge page brings */
-enum { CALLS = 4 /* for what goes home instead */ };
-
 /* One that is as long as those in fields, and waits or was freed last. Under the lock; NULL: there is none. */
-static struct large *large_take_unwanted(void) {
-    struct large *large = spare_recent_take(&larges.recent, LARGE_FIELD_LEAST, LARGE_RUN_MOST);
+static struct large *large_take_unwanted(size_t most) {
+    struct large *large = spare_recent_take(&larges.recent, LARGE_FIELD_LEAST, most);
     if (!large)
-        return large_take_waiting(LARGE_FIELD_LEAST, LARGE_RUN_MOST, UNIT_SIZE, false);
+        return large_take_waiting(LARGE_FIELD_LEAST, most, UNIT_SIZE, false);
     larges.held -= large_weight(large);
     large_end_rest(large);
     return large;
 }
 
-/* New memory comes: as much goes of what would have served instead, and of what is dirty. */
-static void large_make_room(void) {
+/* New memory has come: as much goes of what would have served instead, but of nothing longer; and of what is dirty. */
+static void large_make_room(size_t bytes) {
     struct large *out = NULL, *large;
     favour_take(&larges.lock);
-    for (size_t bytes = 0; bytes < FIELD_STEP && (large = large_take_unwanted()) != NULL;
-         bytes += large->extent)
+    for (size_t given = 0; given < bytes && (large = large_take_unwanted(bytes)) != NULL;
+         given += large->extent)
         large_push(&out, large);
     favour_release(&larges.lock);
     large_release_all(out);
-    superslab_purge_outside(FIELD_STEP, CALLS);
+    superslab_purge_outside(bytes);
 }
 
 /* New memory, but of each DENSE_WATCHES-th: *probe. */
@@ -35,17 +32,22 @@ static struct superslab_run large_take_fresh(size_t bytes, bool *probe) {
     *probe = before % DENSE_WATCHES == DENSE_WATCHES - 1;
     if (*probe)
         return (struct superslab_run){0};
-    large_make_room();
-    return superslab_take_field((unsigned)(bytes >> UNIT_SHIFT), true);
+    struct superslab_run run = superslab_take_field((unsigned)(bytes >> UNIT_SHIFT), true);
+    if (run.start)
+        large_make_room(bytes);
+    return run;
 }
 
 struct large *large_new_in_field(size_t bytes, bool *probe, bool *zeroed) {
-    struct large *large = large_take_record();
+    bool whole = dense_known(DENSE_LARGE) == DENSE_YES, has = superslab_has_fields();
+    struct large *large = has || (whole && superslab_fields_pay()) ? large_take_record() : NULL;
     *probe = false;
     if (!large)
         return NULL;
-    struct superslab_run run = superslab_take_field((unsigned)(bytes >> UNIT_SHIFT), false);
-    if (!run.start)
+    struct superslab_run run = {0};
+    if (has)
+        run = superslab_take_field((unsigned)(bytes >> UNIT_SHIFT), false);
+    if (!run.start && whole)
         run = large_take_fresh(bytes, probe);
     if (!run.start) {
         large_give_record(large);

@@ -199,7 +199,7 @@ static struct large *large_map_crowded(size_t bytes, size_t alignment, bool *zer
     bool crowded = large_is_crowded(bytes);
     favour_release(&larges.lock);
     struct large *large = large_map(bytes, alignment, 0);
-    *zeroed = !(large && crowded && large_fill(large, 0));
+    *zeroed = large && !(crowded && large_fill(large, 0));
     return large;
 }
 

@@ -216,7 +216,7 @@ static inline bool large_is_in_field(const struct large *large) {
     return large->home && large->home->field;
 }
 
-/* A block for a run of `bytes`, which are known to be written whole. NULL: it has to be another; if *probe, one in small pages that tells
+/* A block for a run of `bytes`: in memory of a field that is free, or in new one if such blocks are written whole. NULL: it has to be another; if *probe, one in small pages that tells
  * whether they still are. *zeroed as large_new. */
 struct large *large_new_in_field(size_t bytes, bool *probe, bool *zeroed);
 

@@ -450,15 +450,23 @@ static bool superslab_is_cold(unsigned units, bool fills) {
            !superslab_is_warm(superslab_find_for(units, fills), units);
 }
 
+/* Once a run is taken: where addresses were mapped for it what is dirty in fields would stay beside it. */
+static inline void superslab_end_growth(size_t mapped_before) {
+    if (UNLIKELY(superslabs.fields > 0 && superslabs.mapped_units > mapped_before))
+        superslab_make_room(true, (superslabs.mapped_units - mapped_before) * UNIT_SIZE);
+}
+
 struct superslab_run superslab_take_some(unsigned least, unsigned most, bool fills) {
     struct superslab_run run = {0};
     lock_take(&superslabs.lock);
+    size_t mapped = superslabs.mapped_units;
     if (least < most && superslab_is_cold(most, fills))
         run = superslab_take_warm(least, most);
     if (!run.start && fills && !superslabs.sorts && superslab_may_sort())
         superslab_begin_to_sort(most);
     if (!run.start)
         run = superslab_take_run(most, fills, false);
+    superslab_end_growth(mapped);
     lock_release(&superslabs.lock);
     return run;
 }
@@ -554,6 +562,7 @@ size_t superslab_below_peak_bytes(void) {
     size_t below = peak > used ? (peak - used) * UNIT_SIZE : 0; /* a guess is enough */
     if (dense_known(DENSE_SHORT) != DENSE_NO)
         return below;
+    used -= __atomic_load_n(&superslabs.field_used, __ATOMIC_RELAXED);
     bool sorts = __atomic_load_n(&superslabs.sorts, __ATOMIC_RELAXED) && dense_units(false) >= used / 4;
     return below / 16 * (sorts ? KEPT_SORTED : KEPT_MIXED);
 }

@@ -77,7 +77,8 @@ struct superslab_run superslab_take_roomy(unsigned units);
  * docs/experiments/fields.md */
 struct superslab_run superslab_take_field(unsigned units, bool fresh);
 
-/* Whether there is enough of such blocks for huge pages. A hint. */
+/* Whether there is a field, and whether there are enough of such blocks for more memory of one. Hints. */
+bool superslab_has_fields(void);
 bool superslab_fields_pay(void);
 
 /* Gives back a run, or its tail: `home` is that of the run's start. `full`: all of its pages were touched. */
@@ -101,8 +102,8 @@ bool superslab_extend(struct superslab *home, void *start, unsigned units, unsig
  * pieces of advice were given. Returns the bytes that went home. */
 size_t superslab_purge(size_t keep, unsigned calls);
 
-/* Decommits as many bytes of dirty units that are in no field, with as many pieces of advice at most: where new memory comes in one. */
-void superslab_purge_outside(size_t bytes, unsigned calls);
+/* Decommits about as many bytes of dirty units that are in no field, in a few calls: where new memory has come in one. */
+void superslab_purge_outside(size_t bytes);
 
 /* Decommits the units that have been dirty since the last look ended, the youngest superslab's first, with at most `calls`
  * pieces of advice: what nobody has needed meanwhile. A few in a huge page stay, as splitting it costs more than they are.

@@ -6,7 +6,9 @@
 
 enum {
     FIELD_SUPERSLABS = 16, /* 64 MiB of addresses */
-    FIELDS_MOST = 32
+    FIELDS_MOST = 32,
+    OUTSIDE_LOOKS = 64, /* superslabs in one search */
+    ROOM_CALLS = 8      /* pieces of advice where new memory comes */
 };
 
 /* The first superslab of each. */
@@ -55,10 +57,14 @@ static void superslab_consider(struct superslab_gap *best, const struct supersla
         *best = *gap;
 }
 
+static bool superslab_is_exact(const struct superslab_gap *gap, unsigned units) {
+    return gap->home && gap->units == units;
+}
+
 static void superslab_look_through(struct superslab *home, unsigned units, bool fresh,
                                    struct superslab_gap *best) {
     struct superslab_gap gap = {0};
-    for (; home; home = home->beside) {
+    for (; home && !superslab_is_exact(best, units); home = home->beside) {
         uint64_t free = superslab_may_take(home, fresh);
         for (unsigned at = 0, same; at < SUPERSLAB_UNITS; at += same) {
             same = superslab_same(free >> at, SUPERSLAB_UNITS - at);
@@ -76,17 +82,30 @@ static void superslab_look_through(struct superslab *home, unsigned units, bool 
 
 static struct superslab_gap superslab_find_gap(unsigned units, bool fresh) {
     struct superslab_gap best = {0};
-    for (unsigned field = 0; field < superslabs.fields; field++)
+    for (unsigned field = 0; field < superslabs.fields && !superslab_is_exact(&best, units); field++)
         superslab_look_through(superslab_fields[field], units, fresh, &best);
     return best;
 }
 
-/* Where addresses are few none are kept for later. */
+static void superslab_set_no_more(bool none) {
+    __atomic_store_n(&superslabs.no_more_fields, none, __ATOMIC_RELAXED);
+}
+
+static void superslab_set_fields(uint32_t fields) {
+    __atomic_store_n(&superslabs.fields, fields, __ATOMIC_RELAXED);
+}
+
+/* Where addresses are few none are kept for later. What could not be had once is not asked for again until a field goes. */
 static bool superslab_map_field(void) {
     size_t size = (size_t)SUPERSLAB_UNITS * UNIT_SIZE, bytes = FIELD_SUPERSLABS * size, entered = 0;
-    if (superslabs.fields == FIELDS_MOST || superslabs.asks_nothing || os_addresses_are_few())
+    if (superslabs.no_more_fields)
+        return false;
+    superslab_set_no_more(superslabs.fields == FIELDS_MOST || superslabs.asks_nothing ||
+                          os_addresses_are_few());
+    if (superslabs.no_more_fields)
         return false;
     unsigned char *start = os_map_aligned(bytes, size, pagemap_hint_superslab(bytes, size));
+    superslab_set_no_more(!start);
     if (!start)
         return false;
     os_name(start, bytes, OS_SLABS);
@@ -100,25 +119,34 @@ static bool superslab_map_field(void) {
     }
     if (entered < bytes)
         os_unmap(start + entered, bytes - entered);
-    superslabs.fields += entered > 0;
+    superslab_set_fields(superslabs.fields + (entered > 0));
+    superslab_set_no_more(entered == 0);
     return entered > 0;
 }
 
-/* Of a gap, from its beginning on. What the limit does not allow is given back. */
+/* How many units of a gap hold no memory yet. */
+static unsigned superslab_count_cold(const struct superslab_gap *gap, unsigned units) {
+    struct superslab *home = gap->home;
+    unsigned cold = 0;
+    for (unsigned from = gap->from; units > 0;) {
+        uint64_t mask = superslab_piece(&home, &from, &units);
+        cold += bits_count(mask & ~home->dirty);
+    }
+    return cold;
+}
+
+/* Of a gap, from its beginning on, if the limit allows. */
 static struct superslab_run superslab_take_of_gap(const struct superslab_gap *gap, unsigned units) {
     struct superslab *home = gap->home;
+    if (!limit_take((size_t)superslab_count_cold(gap, units) * UNIT_SIZE))
+        return (struct superslab_run){0};
     struct superslab_run run = {
         .start = home->start + (size_t)gap->from * UNIT_SIZE, .home = home, .units = units, .zeroed = true};
-    for (unsigned from = gap->from, left = units, before; left > 0;) {
-        before = left;
+    for (unsigned from = gap->from, left = units; left > 0;) {
         uint64_t mask = superslab_piece(&home, &from, &left);
-        if (!superslab_may_hold(home, mask)) {
-            superslab_return_pieces(gap->home, gap->from, units - before, false);
-            return (struct superslab_run){0};
-        }
         run.zeroed &= superslab_hand_out(home, mask);
-        superslab_add(&superslabs.field_used, bits_count(mask));
     }
+    superslab_add(&superslabs.field_used, units);
     return run;
 }
 
@@ -134,9 +162,14 @@ struct superslab_run superslab_take_field(unsigned units, bool fresh) {
     return run;
 }
 
+bool superslab_has_fields(void) {
+    return __atomic_load_n(&superslabs.fields, __ATOMIC_RELAXED) > 0;
+}
+
 bool superslab_fields_pay(void) {
     size_t used = __atomic_load_n(&superslabs.field_used, __ATOMIC_RELAXED);
-    return used + dense_units_of(DENSE_LARGE) >= superslabs.huge_from / UNIT_SIZE;
+    return !__atomic_load_n(&superslabs.no_more_fields, __ATOMIC_RELAXED) &&
+           used + dense_units_of(DENSE_LARGE) >= superslabs.huge_from / UNIT_SIZE;
 }
 
 static bool superslab_field_is_free(const struct superslab *home) {
@@ -166,22 +199,72 @@ static void superslab_end_field(struct superslab *home, bool gone) {
     }
 }
 
+static void superslab_forget_field(const struct superslab *first) {
+    for (unsigned field = 0; field < superslabs.fields; field++)
+        if (superslab_fields[field] == first) {
+            superslab_fields[field] = superslab_fields[superslabs.fields - 1];
+            superslab_set_fields(superslabs.fields - 1);
+        }
+    superslab_set_no_more(false);
+}
+
 size_t superslab_unmap_fields(void) {
     size_t unmapped = 0;
-    for (unsigned field = superslabs.fields; field-- > 0;) {
+    for (unsigned looks = superslabs.fields, field = 0; looks > 0 && field < superslabs.fields; looks--) {
         struct superslab *first = superslab_fields[field];
-        if (!superslab_field_is_free(first))
+        if (!superslab_field_is_free(first)) {
+            field++;
             continue;
-        superslab_fields[field] = superslab_fields[--superslabs.fields];
+        }
         size_t bytes = superslab_claim_field(first);
         lock_release(&superslabs.lock);
-        bool gone = os_unmap(first->start, bytes);
+        bool gone = os_unmap(first->start, bytes); /* P4: claimed above */
         lock_take(&superslabs.lock);
+        if (gone)
+            superslab_forget_field(first);
         superslab_end_field(first, gone);
+        field += !gone;
         unmapped += gone ? bytes : 0;
-        if (!gone && superslabs.fields < FIELDS_MOST)
-            superslab_fields[superslabs.fields++] = first;
-        field = field < superslabs.fields ? field : superslabs.fields;
     }
     return unmapped;
+}
+
+/* ---- what is dirty there, and elsewhere ---- */
+
+/* One that has dirty units of the kind, of the next few; NULL: none of these has. */
+static struct superslab *superslab_next_outside(void) {
+    for (unsigned looks = 0; looks < OUTSIDE_LOOKS && superslabs.purge_from > 0; looks++) {
+        uint32_t number = superslabs.outside_from;
+        if (number >= superslabs.purge_from)
+            number = 0;
+        superslabs.outside_from = number + 1;
+        struct superslab *home = *superslab_at(number);
+        if (home->dirty && !home->field)
+            return home;
+    }
+    return NULL;
+}
+
+static struct superslab *superslab_next_in_fields(void) {
+    for (unsigned field = 0; field < superslabs.fields; field++)
+        for (struct superslab *home = superslab_fields[field]; home; home = home->beside)
+            if (home->dirty)
+                return home;
+    return NULL;
+}
+
+void superslab_make_room(bool in_fields, size_t bytes) {
+    for (unsigned calls = 0; calls < ROOM_CALLS && bytes > 0; calls++) {
+        struct superslab *home = in_fields ? superslab_next_in_fields() : superslab_next_outside();
+        size_t gone = home ? superslab_purge_one(home) : 0;
+        if (gone == 0)
+            break;
+        bytes -= gone < bytes ? gone : bytes;
+    }
+}
+
+void superslab_purge_outside(size_t bytes) {
+    lock_take(&superslabs.lock);
+    superslab_make_room(false, bytes);
+    lock_release(&superslabs.lock);
 }

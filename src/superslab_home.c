@@ -10,16 +10,9 @@ static uint64_t superslab_rested(const struct superslab *home) {
     return home->dirty & ~(home->look == superslabs.look ? home->recent : 0);
 }
 
-enum superslab_which {
-    SUPERSLAB_ALL,    /* dirty units */
-    SUPERSLAB_RESTED, /* ... that rested and may go */
-    SUPERSLAB_OUTSIDE /* ... that are in no field */
-};
-
-static uint64_t superslab_dirty_of(const struct superslab *home, enum superslab_which which) {
-    if (which == SUPERSLAB_RESTED)
-        return superslab_rested(home) & ~superslab_stays(home, superslab_rested(home));
-    return which == SUPERSLAB_OUTSIDE && home->field ? 0 : home->dirty;
+/* Its dirty units; or those that rested and may go. */
+static uint64_t superslab_dirty_of(const struct superslab *home, bool rested) {
+    return !rested ? home->dirty : superslab_rested(home) & ~superslab_stays(home, superslab_rested(home));
 }
 
 static void superslab_count_staying(void) {
@@ -39,10 +32,10 @@ static uint64_t superslab_first_run(uint64_t mask) {
 }
 
 /* The first run of such units of the youngest superslab below *from that has any, claimed; 0 when there is none. */
-static uint64_t superslab_claim_dirty(struct superslab **home, uint32_t *from, enum superslab_which which) {
+static uint64_t superslab_claim_dirty(struct superslab **home, uint32_t *from, bool rested) {
     for (; *from > 0; --*from) {
         struct superslab *candidate = *superslab_at(*from - 1);
-        uint64_t dirty = superslab_dirty_of(candidate, which);
+        uint64_t dirty = superslab_dirty_of(candidate, rested);
         if (dirty == 0)
             continue;
         uint64_t mask = superslab_first_run(dirty);
@@ -82,13 +75,13 @@ static bool superslab_send_home(struct superslab *home, uint64_t mask) {
 }
 
 /* Under the lock, which is not held during a call. */
-static size_t superslab_purge_from(uint32_t *from, enum superslab_which which, size_t keep, unsigned calls) {
+static size_t superslab_purge_from(uint32_t *from, bool rested, size_t keep, unsigned calls) {
     size_t purged = 0;
     for (;
          superslabs.decommit && calls > 0 && superslabs.dirty_units * UNIT_SIZE > keep && limit_budget_left();
          calls--) {
         struct superslab *home = NULL;
-        uint64_t mask = superslab_claim_dirty(&home, from, which);
+        uint64_t mask = superslab_claim_dirty(&home, from, rested);
         if (mask == 0)
             break;
         if (!limit_may_purge()) {
@@ -103,25 +96,27 @@ static size_t superslab_purge_from(uint32_t *from, enum superslab_which which, s
     return purged;
 }
 
-size_t superslab_purge(size_t keep, unsigned calls) {
-    lock_take(&superslabs.lock);
-    size_t purged = superslab_purge_from(&superslabs.purge_from, SUPERSLAB_ALL, keep, calls);
-    lock_release(&superslabs.lock);
-    return purged;
+size_t superslab_purge_one(struct superslab *home) {
+    if (!superslabs.decommit || !limit_budget_left() || !limit_may_purge())
+        return 0;
+    uint64_t mask = superslab_first_run(home->dirty);
+    superslab_claim(home, mask);
+    bool advised = superslab_send_home(home, mask);
+    superslab_return_empty(home, mask, !advised || superslabs.decommit_lazily);
+    return advised ? (size_t)bits_count(mask) * UNIT_SIZE : 0;
 }
 
-void superslab_purge_outside(size_t bytes, unsigned calls) {
+size_t superslab_purge(size_t keep, unsigned calls) {
     lock_take(&superslabs.lock);
-    uint32_t from = superslabs.purge_from;
-    size_t dirty = superslab_dirty_bytes();
-    superslab_purge_from(&from, SUPERSLAB_OUTSIDE, dirty > bytes ? dirty - bytes : 0, calls);
+    size_t purged = superslab_purge_from(&superslabs.purge_from, false, keep, calls);
     lock_release(&superslabs.lock);
+    return purged;
 }
 
 size_t superslab_purge_rested(unsigned calls) {
     lock_take(&superslabs.lock);
     uint32_t from = superslabs.purge_from;
-    size_t purged = superslab_purge_from(&from, SUPERSLAB_RESTED, 0, calls);
+    size_t purged = superslab_purge_from(&from, true, 0, calls);
     superslab_count_staying();
     lock_release(&superslabs.lock);
     return purged;

@@ -53,7 +53,9 @@ struct superslabs {
     uint32_t look;                  /* how many have ended */
     struct superslab *packing;      /* stays mapped meanwhile */
     size_t begun_for_room;          /* areas, where huge pages come from the first byte on */
-    uint32_t fields;                /* how many there are */
+    uint32_t fields;                /* how many there are; atomic, relaxed: a hint */
+    bool no_more_fields;            /* none can be had; as `fields` */
+    uint32_t outside_from;          /* the next one that is looked at for dirty units that are in no field */
     uint32_t pack_from;             /* the superslab that the next look begins with */
     struct superslab_group first;
 };
@@ -116,7 +118,16 @@ uint64_t superslab_begun(const struct superslab *home);
 /* Whether the heap is one that gets huge pages. */
 bool superslab_wants_huge(void);
 
+/* ---- superslab_home ---- */
+
+/* Decommits the first dirty units of a superslab that has any. Under the lock, which is not held during the call. Returns the bytes. */
+size_t superslab_purge_one(struct superslab *home);
+
 /* ---- superslab_field ---- */
+
+/* Where new memory has come in no field, or in one: about as much goes home of what is dirty in fields, or not. Under the lock, which is
+ * not held during calls. */
+void superslab_make_room(bool in_fields, size_t bytes);
 
 /* As superslab_return_used, for units of a run that may lie in several superslabs, counted from the start of `home`. */
 void superslab_return_pieces(struct superslab *home, unsigned from, unsigned units, bool full);

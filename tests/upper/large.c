@@ -818,18 +818,49 @@ static void large_fields_take_the_place_of_what_waits(void **state) {
     unsigned char *blocks[BLOCKS];
     dense_fake.large_is_dense = false;
     for (unsigned i = 0; i < BLOCKS; i++)
-        blocks[i] = new_dense_block(MIB);
+        blocks[i] = new_dense_block(512 * KIB);
     for (unsigned i = 0; i < BLOCKS / 2; i++)
         delete_block(blocks[i]);
     size_t held = limit.held;
+    unsigned at_hand = larges.recent.count + larges.waiting;
     dense_fake.large_is_dense = true;
-    unsigned char *block = new_block(768 * KIB); /* no block at hand is nearly as long */
+    unsigned char *block = new_block(MIB); /* what is at hand is too short */
     assert_true(is_in_field(block));
-    assert_in_range(limit.held, held - 2 * MIB, held - MIB);
+    assert_int_equal(limit.held, held);
+    assert_int_equal(larges.recent.count + larges.waiting, at_hand - 2);
     delete_block(block);
     for (unsigned i = BLOCKS / 2; i < BLOCKS; i++)
         delete_block(blocks[i]);
     check_held();
+}
+
+/* Where there is no memory for a field, nor for a probe, what waits serves, and does not read as zero. */
+static void large_where_no_field_can_be_had_is_not_zeroed(void **state) {
+    (void)state;
+    enum { MOST = 64, TRIES = 2 * DENSE_WATCHES };
+    unsigned char *blocks[MOST];
+    unsigned count = 0;
+    dense_fake.large_is_dense = false;
+    do
+        blocks[count++] = new_dense_block(512 * KIB);
+    while (count < MOST && (count < 4 || superslab_free_bytes() - spare_run_bytes() >= 448 * KIB));
+    assert_in_range(count, 4, MOST - 1);
+    dense_fake.large_is_dense = true;
+    kernel.map.refuse = ALWAYS;
+    for (unsigned i = 0; i < TRIES; i++) {
+        delete_block(blocks[0]);
+        large_gather_now(); /* it waits, where one that is nearly as long finds it */
+        superslabs.no_more_fields = false;
+        bool zeroed = true;
+        unsigned char *block = large_new(448 * KIB, 16, &zeroed); /* of a length of which none is at hand */
+        assert_ptr_equal(block, blocks[0]);
+        assert_false(zeroed);
+        assert_int_equal(block[0], 0xa5);
+        assert_true(superslabs.no_more_fields || dense_fake.probes == 0);
+    }
+    kernel.map.refuse = 0;
+    while (count > 0)
+        delete_block(blocks[--count]);
 }
 
 /* A block that grows is copied where a warm one waits that has room for it, up to twice as long; else its pages move. */
@@ -2128,6 +2159,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(large_in_fields_neighbours_are_one, begin_fields, end_fields),
         cmocka_unit_test_setup_teardown(large_in_fields_are_resized, begin_fields, end_fields),
         cmocka_unit_test_setup_teardown(large_fields_take_the_place_of_what_waits, begin_fields, end_fields),
+        cmocka_unit_test_setup_teardown(large_where_no_field_can_be_had_is_not_zeroed, begin_fields,
+                                        end_fields),
         cmocka_unit_test_setup(large_new_runs_are_watched, setup),
         cmocka_unit_test_setup(large_growing_is_copied_into_what_is_warm, setup),
         cmocka_unit_test_setup(large_shrinks_into_slack, setup),
