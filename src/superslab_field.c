@@ -32,12 +32,18 @@ static uint64_t superslab_piece(struct superslab **home, unsigned *from, unsigne
     return mask;
 }
 
+static void superslab_set_no_more(bool none) {
+    __atomic_store_n(&superslabs.no_more_fields, none, __ATOMIC_RELAXED);
+}
+
 void superslab_return_pieces(struct superslab *home, unsigned from, unsigned units, bool full) {
     while (units > 0) {
         uint64_t mask = superslab_piece(&home, &from, &units);
         superslab_return_used(home, mask, full);
         superslab_add(&superslabs.field_used, -(size_t)bits_count(mask));
     }
+    if (superslabs.field_used < superslabs.field_units / 2)
+        superslab_set_no_more(false);
 }
 
 /* Free units that may be handed out; if none that is `fresh` may, those of huge pages that are there. */
@@ -87,15 +93,12 @@ static struct superslab_gap superslab_find_gap(unsigned units, bool fresh) {
     return best;
 }
 
-static void superslab_set_no_more(bool none) {
-    __atomic_store_n(&superslabs.no_more_fields, none, __ATOMIC_RELAXED);
-}
-
 static void superslab_set_fields(uint32_t fields) {
     __atomic_store_n(&superslabs.fields, fields, __ATOMIC_RELAXED);
 }
 
-/* Where addresses are few none are kept for later. What could not be had once is not asked for again until a field goes. */
+/* Where addresses are few none are kept for later. What could not be had once is not asked for again until a field
+ * goes, or half of them are free. */
 static bool superslab_map_field(void) {
     size_t size = (size_t)SUPERSLAB_UNITS * UNIT_SIZE, bytes = FIELD_SUPERSLABS * size, entered = 0;
     if (superslabs.no_more_fields)
