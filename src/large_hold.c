@@ -243,6 +243,8 @@ struct large *large_if_warm(struct large *large) {
 void large_count_mapped(size_t bytes) {
     if ((ptrdiff_t)bytes < 0)
         limit_give(-bytes);
+    else
+        superslab_purge_fields(bytes);
     favour_take(&larges.lock);
     /* written under the lock, read without */
     __atomic_store_n(&larges.mapped_bytes, larges.mapped_bytes + bytes, __ATOMIC_RELAXED);

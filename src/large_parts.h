@@ -188,7 +188,7 @@ struct large *large_if_warm(struct large *large);
 
 /* ---- giving back: without the lock ---- */
 
-/* What is more was allowed by limit_take before; less is given back. */
+/* What is more was allowed by limit_take before, and takes the place of what is free in fields; less is given back. */
 void large_count_mapped(size_t bytes);
 
 /* The block is no more: unmapped, or given to its superslab. Returns the bytes that went home. */

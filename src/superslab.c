@@ -430,15 +430,17 @@ static struct superslab_run superslab_take_run(unsigned units, bool fills, bool 
 }
 
 /* The longest run of dirty units, of `most` at most, in the next superslab that has one of `least`. */
-static struct superslab_run superslab_take_warm(unsigned least, unsigned most) {
+static NOINLINE struct superslab_run superslab_take_warm(unsigned least, unsigned most) {
     uint32_t end = superslabs.purge_from, looks = end < WARM_LOOKS ? end : WARM_LOOKS;
     for (; looks > 0; looks--, superslabs.warm_from++) {
         superslabs.warm_from = superslabs.warm_from < end ? superslabs.warm_from : 0;
         struct superslab *home = *superslab_at(superslabs.warm_from);
-        for (unsigned units = home->dirty && !home->field ? most : 0; units >= least; units--) {
+        for (unsigned units = home->dirty ? most : 0; units >= least; units--) {
             uint64_t places = superslab_run_starts(home->dirty, units);
-            if (places)
-                return superslab_hand_out_run(home, bits_lowest(places), units);
+            if (!places)
+                continue;
+            superslab_add(&superslabs.field_used, home->field ? units : 0);
+            return superslab_hand_out_run(home, bits_lowest(places), units);
         }
     }
     return (struct superslab_run){0};
@@ -460,7 +462,7 @@ struct superslab_run superslab_take_some(unsigned least, unsigned most, bool fil
     struct superslab_run run = {0};
     lock_take(&superslabs.lock);
     size_t mapped = superslabs.mapped_units;
-    if (least < most && superslab_is_cold(most, fills))
+    if ((least < most || superslabs.fields > 0) && superslab_is_cold(most, fills))
         run = superslab_take_warm(least, most);
     if (!run.start && fills && !superslabs.sorts && superslab_may_sort())
         superslab_begin_to_sort(most);

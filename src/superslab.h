@@ -15,7 +15,7 @@
  *
  * The lowest superslab with a run that fits is used first, so that the high ones drain. In a heap of which some MiB are touched as a
  * whole, and others may not be, that is the lowest in huge pages for the one, in small ones for the other. Large blocks that are
- * written whole lie in fields: neighbouring superslabs in huge pages that serve nothing else, where a run may go on in the next one,
+ * written whole lie in fields: neighbouring superslabs in huge pages, where a run may go on in the next one; others get only what is dirty there,
  * and the shortest that fits is taken. One lock of rank 5;
  * purging takes units out, advises outside the lock, and puts them back. Finding a run takes bounded time:
  * three words of a bitmap and one superslab, for each of the two kinds; in a field, the words of all fields, 2 GiB at most.
@@ -104,6 +104,9 @@ size_t superslab_purge(size_t keep, unsigned calls);
 
 /* Decommits about as many bytes of dirty units that are in no field, in a few calls: where new memory has come in one. */
 void superslab_purge_outside(size_t bytes);
+
+/* The same of units in fields: where new memory has come that is no unit. */
+void superslab_purge_fields(size_t bytes);
 
 /* Decommits the units that have been dirty since the last look ended, the youngest superslab's first, with at most `calls`
  * pieces of advice: what nobody has needed meanwhile. A few in a huge page stay, as splitting it costs more than they are.

@@ -271,3 +271,11 @@ void superslab_purge_outside(size_t bytes) {
     superslab_make_room(false, bytes);
     lock_release(&superslabs.lock);
 }
+
+void superslab_purge_fields(size_t bytes) {
+    if (!superslab_has_fields())
+        return;
+    lock_take(&superslabs.lock);
+    superslab_make_room(true, bytes);
+    lock_release(&superslabs.lock);
+}
