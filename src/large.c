@@ -41,12 +41,16 @@ static NOINLINE void large_measure(struct large *large) {
 static NOINLINE void large_let_wait(struct large *large) {
     struct large *out = large;
     large_end_rest(large);
+    if (large_is_in_field(large)) {
+        favour_release(&larges.lock);
+        large_release(large);
+        return;
+    }
     large_leave(large);
-    bool goes = large_is_in_field(large);
-    if (!goes && large->due == 0)
+    if (large->due == 0)
         large_measure(large);
-    large->due -= !goes;
-    if (goes || large->resident > larges.cache_limit || larges.cache_limit == 0) {
+    large->due--;
+    if (large->resident > larges.cache_limit || larges.cache_limit == 0) {
         large->next = NULL;
     } else {
         large_wait(large);

@@ -1,27 +1,26 @@
 /* large: one block, one run of units, or one mapping.
  *
- * Owns blocks above the largest size class. Up to 1 MiB a block is a run of units in a superslab; above, or for alignments above a
- * unit, it is a mapping of its own. A freed block waits whole (spare.h) for the next request of nearly its size: a program that takes
- * and returns large buffers makes no system calls and faults no pages. How much of it is in memory is measured at its first two frees,
- * then less and less often while that does not change, down to each LARGE_MEASURE_MOST-th; more often than at each LARGE_MEASURE_WHOLE-th by one page only, if that tells no change. What live and waiting blocks hold stays together within three sixteenths above what was
- * once live, and where a new one would bring it above what was once live, what waits serves it. Of what waits longest only the end goes
- * home, as much as is too much. A block that grows is copied into what waits, is warm and has room for it; else it takes its pages
- * along (mremap), into a longer mapping that waits if there is one, and keeps the rest as slack. One that shrinks keeps that, too.
+ * Owns blocks above the largest size class. Up to 1 MiB a block is a run of units in a superslab; above, or for alignments above a unit, it is a
+ * mapping of its own. A freed block waits whole (spare.h) for the next request of nearly its size: a program that takes and returns large buffers
+ * makes no system calls and faults no pages. How much of it is in memory is measured at its first two frees, then less and less often while that does
+ * not change, down to each LARGE_MEASURE_MOST-th; more often than at each LARGE_MEASURE_WHOLE-th by one page only. What live and waiting blocks hold
+ * stays together within three sixteenths above what was once live, and where a new one would bring it above what was once live, what waits serves it.
+ * Of what waits longest only the end goes home, as much as is too much. A block that grows is copied into what waits, is warm and has room for it;
+ * else it takes its pages along (mremap), into a longer mapping that waits if there is one, and keeps the rest as slack. So does one that shrinks.
  *
- * A mapping gets huge pages where those of its size before it were written whole (huge.h), and one that grows where it was itself.
- * Of a long block (above LARGE_LONG) all counts, because the next one may touch what the last one has not. Where none of nearly the
- * size waits, a longer one serves and lends the rest as slack, or the longest is stretched, and only its new pages are faulted. Slack
- * goes home as what waits does. Where threads take turns each has a hand: runs that it freed last. Where there are many runs that are
- * written whole they lie in fields of superslabs, never wait, and count as nothing here. docs/experiments/fields.md
+ * A mapping gets huge pages where those of its size before it were written whole (huge.h), and one that grows where it was itself. Of a long block
+ * (above LARGE_LONG) all counts, because the next one may touch what the last one has not. Where none of nearly the size waits, a longer one serves
+ * and lends the rest as slack, or the longest is stretched, and only its new pages are faulted. Slack goes home as what waits does. Where threads
+ * take turns each has a hand: runs that it freed last. Many runs that are written whole lie in fields instead, and never wait.
  *
  * P1  a record in use describes exactly one live block, and its first unit has its tag; one at hand has that, too, but another start
  * P2  what waits holds at most the configured bytes in memory, as measured, in at most LARGE_WAITING_MOST blocks
  * P3  nothing is unmapped that this room did not map; what cannot be unmapped is kept for reuse
  * P4  what threads have at hand is bounded, for each and in all; it is nobody else's until its thread goes, or a visitor comes
  *
- * Any thread may call everything here; one lock of rank 7 (favour.h), held for a bounded search, never during a system call, but when
- * a part that is cut off needs a piece of the pagemap, or a hand its lists, nor inside a hand's `visit`. One call gives up at most LARGE_GIVE_UP waiting
- * blocks for each of those that it lets wait (nine where a hand is too full, 64 where one goes), and as many for each that gives it pages.
+ * Any thread may call everything here; one lock of rank 7 (favour.h), held for a bounded search, never during a system call, but when a part that is
+ * cut off needs a piece of the pagemap, or a hand its lists, nor inside a hand's `visit`. One call gives up at most LARGE_GIVE_UP waiting blocks for each
+ * of those that it lets wait (nine where a hand is too full, 64 where one goes), and as many for each that gives it pages.
  */
 #ifndef HAKMEM_LARGE_H
 #define HAKMEM_LARGE_H

@@ -3,12 +3,8 @@
 
 /* One that is as long as those in fields, and waits or was freed last. Under the lock; NULL: there is none. */
 static struct large *large_take_unwanted(size_t most) {
-    struct large *large = spare_recent_take(&larges.recent, LARGE_FIELD_LEAST, most);
-    if (!large)
-        return large_take_waiting(LARGE_FIELD_LEAST, most, UNIT_SIZE, false);
-    larges.held -= large_weight(large);
-    large_end_rest(large);
-    return large;
+    struct large *large = large_take_rested(LARGE_FIELD_LEAST, most);
+    return large ? large : large_take_waiting(LARGE_FIELD_LEAST, most, UNIT_SIZE, false);
 }
 
 /* New memory has come: as much goes of what would have served instead, but of nothing longer; and of what is dirty. */
@@ -26,7 +22,7 @@ static void large_make_room(size_t bytes) {
 /* New memory, but of each DENSE_WATCHES-th: *probe. */
 static struct superslab_run large_take_fresh(size_t bytes, bool *probe) {
     static _Atomic uint32_t fresh; /* relaxed: a count */
-    if (limit_near() || !limit_may_split() || !superslab_fields_pay())
+    if (limit_near() || !limit_may_split())
         return (struct superslab_run){0};
     uint32_t before = atomic_fetch_add_explicit(&fresh, 1, memory_order_relaxed);
     *probe = before % DENSE_WATCHES == DENSE_WATCHES - 1;
@@ -39,15 +35,16 @@ static struct superslab_run large_take_fresh(size_t bytes, bool *probe) {
 }
 
 struct large *large_new_in_field(size_t bytes, bool *probe, bool *zeroed) {
-    bool whole = dense_known(DENSE_LARGE) == DENSE_YES, has = superslab_has_fields();
-    struct large *large = has || (whole && superslab_fields_pay()) ? large_take_record() : NULL;
+    bool has = superslab_has_fields(),
+         grows = dense_known(DENSE_LARGE) == DENSE_YES && superslab_fields_pay();
+    struct large *large = has || grows ? large_take_record() : NULL;
     *probe = false;
     if (!large)
         return NULL;
     struct superslab_run run = {0};
     if (has)
         run = superslab_take_field((unsigned)(bytes >> UNIT_SHIFT), false);
-    if (!run.start && whole)
+    if (!run.start && grows)
         run = large_take_fresh(bytes, probe);
     if (!run.start) {
         large_give_record(large);

@@ -183,10 +183,17 @@ struct large *large_give_up_slack(void) {
     return rest;
 }
 
-void large_gather(struct large **out) {
-    for (struct large *large; (large = spare_recent_take(&larges.recent, 0, LARGE_MOST)) != NULL;) {
+struct large *large_take_rested(size_t bytes, size_t most) {
+    struct large *large = spare_recent_take(&larges.recent, bytes, most);
+    if (large) {
         larges.held -= large_weight(large);
         large_end_rest(large);
+    }
+    return large;
+}
+
+void large_gather(struct large **out) {
+    for (struct large *large; (large = large_take_rested(0, LARGE_MOST)) != NULL;) {
         large_wait(large);
         if (larges.waiting > LARGE_WAITING_MOST)
             large_push(out, large_give_up_oldest());

@@ -176,6 +176,9 @@ void large_shorten(struct large *large, size_t extent);
 /* The slack of the live block that has had it for longest, as a mapping. */
 struct large *large_give_up_slack(void);
 
+/* One of `bytes` to `most` bytes that is recent, and rests no longer; it counts nowhere. NULL: there is none. */
+struct large *large_take_rested(size_t bytes, size_t most);
+
 /* All that is recent waits in spare's order from here on. What that is too much for is linked to *out. */
 void large_gather(struct large **out);
 

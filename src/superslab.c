@@ -439,8 +439,9 @@ static NOINLINE struct superslab_run superslab_take_warm(unsigned least, unsigne
             uint64_t places = superslab_run_starts(home->dirty, units);
             if (!places)
                 continue;
-            superslab_add(&superslabs.field_used, home->field ? units : 0);
-            return superslab_hand_out_run(home, bits_lowest(places), units);
+            struct superslab_run run = superslab_hand_out_run(home, bits_lowest(places), units);
+            superslab_add(&superslabs.field_used, run.start && home->field ? units : 0);
+            return run;
         }
     }
     return (struct superslab_run){0};

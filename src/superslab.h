@@ -15,9 +15,8 @@
  *
  * The lowest superslab with a run that fits is used first, so that the high ones drain. In a heap of which some MiB are touched as a
  * whole, and others may not be, that is the lowest in huge pages for the one, in small ones for the other. Large blocks that are
- * written whole lie in fields: neighbouring superslabs in huge pages, where a run may go on in the next one; others get only what is dirty there,
- * and the shortest that fits is taken. One lock of rank 5;
- * purging takes units out, advises outside the lock, and puts them back. Finding a run takes bounded time:
+ * written whole lie in fields: neighbouring superslabs in huge pages, where a run may go on in the next one and the shortest that fits
+ * is taken; others get only what is dirty there. One lock of rank 5; purging takes units out, advises outside the lock, and puts them back. Finding a run takes bounded time:
  * three words of a bitmap and one superslab, for each of the two kinds; in a field, the words of all fields, 2 GiB at most.
  */
 #ifndef HAKMEM_SUPERSLAB_H

@@ -97,34 +97,38 @@ static void superslab_set_fields(uint32_t fields) {
     __atomic_store_n(&superslabs.fields, fields, __ATOMIC_RELAXED);
 }
 
-/* Where addresses are few none are kept for later. What could not be had once is not asked for again until a field
- * goes, or half of them are free. */
-static bool superslab_map_field(void) {
-    size_t size = (size_t)SUPERSLAB_UNITS * UNIT_SIZE, bytes = FIELD_SUPERSLABS * size, entered = 0;
-    if (superslabs.no_more_fields)
-        return false;
-    superslab_set_no_more(superslabs.fields == FIELDS_MOST || superslabs.asks_nothing ||
-                          os_addresses_are_few());
-    if (superslabs.no_more_fields)
-        return false;
-    unsigned char *start = os_map_aligned(bytes, size, pagemap_hint_superslab(bytes, size));
-    superslab_set_no_more(!start);
-    if (!start)
-        return false;
-    os_name(start, bytes, OS_SLABS);
-    os_advise(start, bytes, OS_HUGE);
+/* Enters a mapping as the next field; returns how much of it. The rest is unmapped. */
+static size_t superslab_enter_field(unsigned char *start, size_t bytes) {
     struct superslab **next = &superslab_fields[superslabs.fields];
-    for (struct superslab *made; entered < bytes; entered += size, next = &made->beside) {
+    size_t entered = 0;
+    for (struct superslab *made; entered < bytes; entered += SUPERSLAB_UNITS * (size_t)UNIT_SIZE) {
         made = superslab_new_in_field(start + entered);
         if (!made)
             break;
         *next = made;
+        next = &made->beside;
     }
     if (entered < bytes)
         os_unmap(start + entered, bytes - entered);
-    superslab_set_fields(superslabs.fields + (entered > 0));
-    superslab_set_no_more(entered == 0);
-    return entered > 0;
+    return entered;
+}
+
+/* Where addresses are few none are kept for later. What could not be had once is not asked for again until a field goes, or half of
+ * them are free. */
+static bool superslab_map_field(void) {
+    size_t size = SUPERSLAB_UNITS * (size_t)UNIT_SIZE, bytes = FIELD_SUPERSLABS * size;
+    if (superslabs.no_more_fields)
+        return false;
+    bool may = superslabs.fields < FIELDS_MOST && !superslabs.asks_nothing && !os_addresses_are_few();
+    unsigned char *start = may ? os_map_aligned(bytes, size, pagemap_hint_superslab(bytes, size)) : NULL;
+    if (start) {
+        os_name(start, bytes, OS_SLABS);
+        os_advise(start, bytes, OS_HUGE);
+    }
+    bool made = start && superslab_enter_field(start, bytes) > 0;
+    superslab_set_fields(superslabs.fields + made);
+    superslab_set_no_more(!made);
+    return made;
 }
 
 /* How many units of a gap hold no memory yet. */

@@ -74,6 +74,13 @@ static bool superslab_send_home(struct superslab *home, uint64_t mask) {
     return advised;
 }
 
+/* The same for what somebody has used; it is free again then. Returns the bytes that went. */
+static size_t superslab_send_dirty_home(struct superslab *home, uint64_t mask) {
+    bool advised = superslab_send_home(home, mask);
+    superslab_return_empty(home, mask, !advised || superslabs.decommit_lazily);
+    return advised ? (size_t)bits_count(mask) * UNIT_SIZE : 0;
+}
+
 /* Under the lock, which is not held during a call. */
 static size_t superslab_purge_from(uint32_t *from, bool rested, size_t keep, unsigned calls) {
     size_t purged = 0;
@@ -88,10 +95,7 @@ static size_t superslab_purge_from(uint32_t *from, bool rested, size_t keep, uns
             superslab_return(home, mask);
             break;
         }
-        bool advised = superslab_send_home(home, mask);
-        superslab_return_empty(home, mask, !advised || superslabs.decommit_lazily);
-        if (advised)
-            purged += (size_t)bits_count(mask) * UNIT_SIZE;
+        purged += superslab_send_dirty_home(home, mask);
     }
     return purged;
 }
@@ -101,9 +105,7 @@ size_t superslab_purge_one(struct superslab *home) {
         return 0;
     uint64_t mask = superslab_first_run(home->dirty);
     superslab_claim(home, mask);
-    bool advised = superslab_send_home(home, mask);
-    superslab_return_empty(home, mask, !advised || superslabs.decommit_lazily);
-    return advised ? (size_t)bits_count(mask) * UNIT_SIZE : 0;
+    return superslab_send_dirty_home(home, mask);
 }
 
 size_t superslab_purge(size_t keep, unsigned calls) {
