@@ -769,6 +769,46 @@ static void large_whole_blocks_are_in_fields(void **state) {
     check_held();
 }
 
+/* One of DENSE_WATCHES that bring new memory is in small pages, and is looked at. */
+static void large_fields_are_probed(void **state) {
+    (void)state;
+    enum { BLOCKS = 4 + 4 * DENSE_WATCHES };
+    unsigned char *blocks[BLOCKS];
+    unsigned outside = 0;
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        blocks[i] = new_block(MIB); /* each second brings a huge page */
+        outside += !is_in_field(blocks[i]);
+    }
+    assert_in_range(dense_fake.probes, 1, 2);
+    assert_int_equal(outside, 2 + dense_fake.probes);
+    for (unsigned i = 0; i < BLOCKS; i++)
+        delete_block(blocks[i]);
+    check_held();
+}
+
+/* A mapping takes the place of what is free in fields. */
+static void large_mappings_take_the_place_of_fields(void **state) {
+    (void)state;
+    enum { BLOCKS = 12 };
+    unsigned char *blocks[BLOCKS];
+    for (unsigned i = 0; i < BLOCKS; i++)
+        blocks[i] = new_block(MIB);
+    for (unsigned i = 2; i < BLOCKS; i++)
+        if (is_in_field(blocks[i])) {
+            delete_block(blocks[i]);
+            blocks[i] = NULL;
+        }
+    size_t held = limit.held;
+    void *mapping = new_block(5 * MIB);
+    assert_null(record_of(mapping)->home);
+    assert_true(limit.held <= held);
+    delete_block(mapping);
+    for (unsigned i = 0; i < BLOCKS; i++)
+        if (blocks[i])
+            delete_block(blocks[i]);
+    check_held();
+}
+
 /* What is free of a field serves first, the shortest that is long enough; nothing of it waits. */
 static void large_in_fields_neighbours_are_one(void **state) {
     (void)state;
@@ -2156,6 +2196,8 @@ int main(void) {
         cmocka_unit_test_setup(large_stretched_block_gets_the_pages_of_others, setup),
         cmocka_unit_test_setup(large_new_runs_tell_once, kernel_reset),
         cmocka_unit_test_setup_teardown(large_whole_blocks_are_in_fields, begin_fields, end_fields),
+        cmocka_unit_test_setup_teardown(large_fields_are_probed, begin_fields, end_fields),
+        cmocka_unit_test_setup_teardown(large_mappings_take_the_place_of_fields, begin_fields, end_fields),
         cmocka_unit_test_setup_teardown(large_in_fields_neighbours_are_one, begin_fields, end_fields),
         cmocka_unit_test_setup_teardown(large_in_fields_are_resized, begin_fields, end_fields),
         cmocka_unit_test_setup_teardown(large_fields_take_the_place_of_what_waits, begin_fields, end_fields),

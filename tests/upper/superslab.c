@@ -272,6 +272,43 @@ static void superslab_P1_P3_random_program_with_fields(void **state) {
     assert_int_equal(superslabs.fields + superslabs.field_units + superslabs.field_used, 0);
 }
 
+/* Not the first that is long enough. */
+static void superslab_takes_the_shortest_gap_of_a_field(void **state) {
+    (void)state;
+    static const unsigned lengths[] = {16, 1, 8, 1};
+    for (unsigned i = 0; i < ARRAY_LENGTH(lengths); i++)
+        assert_true(run_take_field(lengths[i], true));
+    unsigned char *longer = runs[0].start, *shorter = runs[2].start;
+    assert_ptr_equal(shorter, longer + 17 * UNIT_SIZE);
+    run_give(2);
+    run_give(0);
+    assert_true(run_take_field(7, false));
+    assert_ptr_equal(runs[run_count - 1].start, shorter);
+    assert_true(run_take_field(9, false));
+    assert_ptr_equal(runs[run_count - 1].start, longer);
+    run_give_all();
+    superslab_unmap_free();
+}
+
+/* What could not be had once is not asked for again. */
+static void superslab_asks_once_for_a_field(void **state) {
+    (void)state;
+    superslab_configure(MIB, true, false);
+    dense_fake.large = MIB / UNIT_SIZE;
+    assert_true(superslab_fields_pay());
+    kernel.map.refuse = ALWAYS;
+    assert_false(run_take_field(8, true));
+    assert_false(superslab_fields_pay());
+    unsigned asked = kernel.map.count;
+    assert_false(run_take_field(8, true));
+    assert_int_equal(kernel.map.count, asked);
+    kernel.map.refuse = 0;
+    superslabs.no_more_fields = false;
+    dense_fake.large--;
+    assert_false(superslab_fields_pay());
+    dense_fake.large = 0;
+}
+
 static void superslab_P4_random_program_without_advice(void **state) {
     (void)state;
     kernel.advise.refuse = ALWAYS;
@@ -1560,6 +1597,8 @@ int main(void) {
         cmocka_unit_test_setup(superslab_P1_P3_random_program_that_sorts, setup),
         cmocka_unit_test_setup(superslab_P1_P3_random_program_that_sheds, setup),
         cmocka_unit_test_setup(superslab_P1_P3_random_program_with_fields, setup),
+        cmocka_unit_test_setup(superslab_takes_the_shortest_gap_of_a_field, setup),
+        cmocka_unit_test_setup(superslab_asks_once_for_a_field, setup),
         cmocka_unit_test_setup(superslab_P4_random_program_without_advice, setup),
         cmocka_unit_test_setup(superslab_P4_random_program_without_unmapping, setup),
         cmocka_unit_test_setup(superslab_P4_what_is_not_unmapped_is_dirty, setup),
