@@ -12,7 +12,7 @@ int main(void) {
         65535,
         65536,
         UINT64_C(1) << 32,
-        UINT64_C(0x8ffff0000),
+        UINT64_C(0xeffff0000), /* past where the first superslab may lie: 32 to 40 GiB */
         UINT64_C(0xfffffff0),
         (UINT64_C(1) << 36) - 16,
         UINT64_C(1) << 36,
