@@ -19,6 +19,7 @@ struct limit limit = {
     .hard = SIZE_MAX,
     .near_from = SIZE_MAX,
     .count_at = LIMIT_FIRST_LOOK,
+    .worst_at = (uint64_t)2 * LIMIT_FIRST_LOOK,
 };
 
 static size_t limit_load(const _Atomic size_t *word) {
@@ -177,7 +178,7 @@ static uint64_t limit_map_calls(void) {
            (advice > decommits ? 2 * (advice - decommits) : 0);
 }
 
-/* The next look comes when, at worst, four fifths could have been reached. */
+/* The next look comes when, at worst, half of what is left of four fifths could have been used. */
 static void limit_look_at_mappings(uint64_t calls) {
     bool filtered = os_knows_of_filter(); /* which may kill for opening a file */
     size_t allowed = filtered ? 0 : limit_load(&limit.allowed);
@@ -186,21 +187,32 @@ static void limit_look_at_mappings(uint64_t calls) {
     size_t used = allowed != 0 ? os_mappings() : 0;
     size_t most = allowed / 5 * 4;
     bool tight = used != 0 && used >= most;
-    size_t more = used < most ? most - used : LIMIT_NEXT_LOOK;
+    size_t more = used < most && most - used > LIMIT_NEXT_LOOK ? most - used : LIMIT_NEXT_LOOK;
+    size_t half = more / 2 > LIMIT_NEXT_LOOK ? more / 2 : LIMIT_NEXT_LOOK;
     atomic_store_explicit(&limit.allowed, allowed, memory_order_relaxed);
     atomic_store_explicit(&limit.tight, tight, memory_order_relaxed);
-    atomic_store_explicit(&limit.count_at, calls + (more > LIMIT_NEXT_LOOK ? more : LIMIT_NEXT_LOOK),
-                          memory_order_relaxed);
+    atomic_store_explicit(&limit.worst_at, calls + more, memory_order_relaxed);
+    atomic_store_explicit(&limit.count_at, calls + half, memory_order_relaxed);
     if (tight && !atomic_exchange_explicit(&limit.said, true, memory_order_relaxed))
         log_line("%zu of %zu mappings (vm.max_map_count) are in use: hakmem splits none any more", used,
                  allowed);
 }
 
-void limit_count_mappings(void) {
-    uint64_t calls = limit_map_calls(), due = atomic_load_explicit(&limit.count_at, memory_order_relaxed);
+/* One thread looks. If it is held up meanwhile, or is not in this process (fork), the others go on until four fifths could have been
+ * reached, at worst, and then look too: a look that ends late asks for the next one at once. */
+static bool limit_is_to_look(uint64_t calls) {
+    uint64_t due = atomic_load_explicit(&limit.count_at, memory_order_relaxed);
     if (UNLIKELY(calls >= due) &&
         atomic_compare_exchange_strong_explicit(&limit.count_at, &due, UINT64_MAX, memory_order_relaxed,
                                                 memory_order_relaxed))
+        return true;
+    return UNLIKELY(due == UINT64_MAX) &&
+           calls >= atomic_load_explicit(&limit.worst_at, memory_order_relaxed);
+}
+
+void limit_count_mappings(void) {
+    uint64_t calls = limit_map_calls();
+    if (limit_is_to_look(calls))
         limit_look_at_mappings(calls);
 }
 

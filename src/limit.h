@@ -45,7 +45,9 @@ struct limit {
     _Atomic uint64_t pressed;  /* ns: until when there is pressure */
     _Atomic uint64_t
         spent; /* the second, and the calls of the budget that went in it: second << 32 | calls */
-    _Atomic uint64_t count_at; /* calls that may make a mapping, before mappings are counted again */
+    _Atomic uint64_t
+        count_at; /* calls that may make a mapping, before mappings are counted again; UINT64_MAX: they are being */
+    _Atomic uint64_t worst_at; /* such calls after which mappings could be few, at worst */
     _Atomic size_t allowed;    /* mappings; 0: not asked yet, or unknown */
     _Atomic bool said;         /* that they are few */
     int pressure;              /* descriptor of the pressure file; 0: not opened yet, -1: there is none */

@@ -30,7 +30,10 @@ static struct {
 struct os_counts os_counts;
 _Atomic unsigned os_cpus;
 
-static const struct limit untouched = {.hard = SIZE_MAX, .near_from = SIZE_MAX, .count_at = LIMIT_FIRST_LOOK};
+static const struct limit untouched = {.hard = SIZE_MAX,
+                                       .near_from = SIZE_MAX,
+                                       .count_at = LIMIT_FIRST_LOOK,
+                                       .worst_at = (uint64_t)2 * LIMIT_FIRST_LOOK};
 
 uint64_t os_now_ns(void) {
     return fake.now;
@@ -322,7 +325,7 @@ static void limit_P5_splits_nothing_above_four_fifths(void **state) {
     limit_count_mappings();
     assert_int_equal(fake.counts, 1);
     assert_true(limit_may_split());
-    os_counts.map += 2999;
+    os_counts.map += 1499;
     fake.mappings = 7999;
     limit_count_mappings();
     assert_int_equal(fake.counts, 1);
@@ -359,6 +362,26 @@ static void limit_P5_splits_nothing_above_four_fifths(void **state) {
     os_counts.advise += LIMIT_NEXT_LOOK / 2; /* other advice may make two more */
     limit_count_mappings();
     assert_int_equal(fake.counts, counts + 2);
+}
+
+/* Who looks may be held up, or may have been left behind by a fork. */
+static void limit_P5_waits_for_a_look_only_while_there_is_room(void **state) {
+    (void)state;
+    fake.allowed = 10000;
+    fake.mappings = 5000;
+    os_counts.map = LIMIT_FIRST_LOOK;
+    limit_count_mappings();
+    assert_int_equal(fake.counts, 1);
+    limit.count_at = UINT64_MAX;
+    fake.mappings = 8000;
+    os_counts.map += 2999;
+    limit_count_mappings();
+    assert_int_equal(fake.counts, 1);
+    os_counts.map += 1;
+    limit_count_mappings();
+    assert_int_equal(fake.counts, 2);
+    assert_false(limit_may_split());
+    assert_int_equal(limit.count_at, LIMIT_FIRST_LOOK + 3000 + LIMIT_NEXT_LOOK);
 }
 
 /* Which kills for opening a file. */
@@ -490,6 +513,7 @@ int main(void) {
         cmocka_unit_test_setup(limit_wants_a_drain_for_each_step_above, setup),
         cmocka_unit_test_setup(limit_hold_counts_whatever_the_limit, setup),
         cmocka_unit_test_setup(limit_P5_splits_nothing_above_four_fifths, setup),
+        cmocka_unit_test_setup(limit_P5_waits_for_a_look_only_while_there_is_room, setup),
         cmocka_unit_test_setup(limit_P5_counts_nothing_under_a_filter_that_was_told_of, setup),
         cmocka_unit_test_setup(limit_P5_without_proc_splits_as_ever, setup),
         cmocka_unit_test_setup(limit_pressure_file_is_opened_once, setup),
