@@ -39,6 +39,7 @@ SPARSE void **pagemap_chunks[PAGEMAP_WINDOW_UNITS / PAGEMAP_CHUNK_UNITS];
 SPARSE static struct pagemap_leaf *pagemap_leaves[LEAVES];
 
 void pagemap_prepare(void) {
+    os_keep_small(pagemap_leaves, sizeof pagemap_leaves); /* beside them lies what every program touches */
     os_keep_small(pagemap_window, sizeof pagemap_window);
 }
 
