@@ -74,6 +74,11 @@ bool huge_wants(size_t bytes) {
     return atomic_fetch_add_explicit(&size->wanted, 1, memory_order_relaxed) % HUGE_PROBE != HUGE_PROBE - 1;
 }
 
+bool huge_probe_is_due(size_t bytes) {
+    uint32_t wanted = atomic_load_explicit(&huge_size_of(bytes)->wanted, memory_order_relaxed);
+    return wanted % HUGE_PROBE == HUGE_PROBE - 1;
+}
+
 bool huge_ask(void *start, size_t bytes) {
     return limit_may_split() && os_advise(start, bytes, OS_HUGE);
 }

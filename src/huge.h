@@ -26,6 +26,9 @@ enum { HUGE_PROBE = 32, HUGE_SIZES = 8 };
 /* Whether a new mapping of so many bytes is to get huge pages: then it is to begin at a multiple of HUGE_LEAST. */
 bool huge_wants(size_t bytes);
 
+/* Whether the next that wants huge pages is to have small ones: P2, for who has huge pages elsewhere. */
+bool huge_probe_is_due(size_t bytes);
+
 /* Whether a mapping that has huge pages may become one of so many bytes, HUGE_LEAST or more. */
 bool huge_suits(size_t bytes);
 

@@ -17,6 +17,14 @@ static bool large_seems_same(const struct large *large) {
     return resident >= large->extent || pages_resident(large->start + resident, page, &density) == 0;
 }
 
+/* Whether what is in memory of it says how blocks are written that may lie in fields, and are no huge page long. */
+static bool large_tells_dense(const struct large *large) {
+    if (large->home)
+        return large->fresh && large->extent >= LARGE_FIELD_LEAST;
+    return large->every == 0 && large->extent > LARGE_RUN_MOST && large->extent < HUGE_LEAST &&
+           !large->huge && !large->given;
+}
+
 /* Measures what is in memory of a block that has just left; the lock is not held meanwhile. */
 static NOINLINE void large_measure(struct large *large) {
     size_t before = large->resident;
@@ -26,7 +34,7 @@ static NOINLINE void large_measure(struct large *large) {
         large->resident = pages_resident(large->start, large->extent, &density);
         if (large_tells(large, large->extent))
             huge_learn(large->start, large->extent, density);
-        if (large->fresh && large->home && large->extent >= LARGE_FIELD_LEAST)
+        if (large_tells_dense(large))
             dense_tell(DENSE_LARGE, large->resident, large->extent);
         large->fresh = false;
     }
@@ -291,12 +299,6 @@ static NOINLINE void *large_new_whole(size_t size, size_t bytes, bool *zeroed) {
     return large_hand_out(large);
 }
 
-/* Whether such a block may lie in a field: it is written whole, or there is memory already. What grows would have to be copied. */
-static bool large_suits_field(size_t bytes, size_t alignment, enum large_wish wish) {
-    return bytes >= LARGE_FIELD_LEAST && bytes <= LARGE_RUN_MOST && alignment == UNIT_SIZE &&
-           wish == LARGE_PLAIN && (dense_known(DENSE_LARGE) == DENSE_YES || superslab_has_fields());
-}
-
 static void *large_new_block(size_t size, size_t alignment, enum large_wish wish, bool *zeroed) {
     *zeroed = false;
     if (size > LARGE_MOST || alignment > PTRDIFF_MAX / 2)
@@ -304,7 +306,8 @@ static void *large_new_block(size_t size, size_t alignment, enum large_wish wish
     alignment = alignment < UNIT_SIZE ? UNIT_SIZE : alignment;
     size_t bytes = align_up(size ? size : 1, UNIT_SIZE), fit = spare_round(bytes);
     bool suits = wish != LARGE_WIDE && alignment == UNIT_SIZE && bytes <= LARGE_RUN_MOST;
-    void *block = large_suits_field(bytes, alignment, wish) ? large_new_whole(size, bytes, zeroed) : NULL;
+    bool field = large_suits_field(bytes, alignment == UNIT_SIZE && wish == LARGE_PLAIN);
+    void *block = field ? large_new_whole(size, bytes, zeroed) : NULL;
     if (block)
         return block;
     *zeroed = false;

@@ -25,6 +25,7 @@
 
 #define LARGE_RUN_MOST ((size_t)SUPERSLAB_RUN_LARGEST * UNIT_SIZE)
 #define LARGE_FIELD_LEAST ((size_t)DENSE_LARGE_LEAST * UNIT_SIZE) /* docs/experiments/fields.md */
+#define LARGE_FIELD_MOST (8 * MIB)
 #define LARGE_COPY_MOST \
     (128 * KIB) /* bytes of a run that are copied when it cannot grow: docs/experiments/growing-runs.md */
 #define LARGE_FILL_LEAST (128 * KIB) /* bytes that are worth moving from what waits */
@@ -46,6 +47,13 @@ struct larges {
     unsigned waiting; /* blocks in large_cache */
     unsigned hands;   /* that may hold something; atomic, relaxed */
     struct spare_recent recent; /* freed last: not in spare yet */
+    struct {
+        uint32_t seen, others; /* and of these, how many are of another length than the one before */
+        bool mixed;            /* that are many */
+        bool enough;           /* was live at once for fields */
+        size_t last;           /* bytes of the last one */
+        ptrdiff_t balance; /* a part of their bytes, without those of blocks that are too long for fields */
+    } longer;              /* what is asked for of late that is too long for a run */
 };
 
 extern struct larges larges;
@@ -222,6 +230,10 @@ static inline bool large_is_in_field(const struct large *large) {
 /* A block for a run of `bytes`: in memory of a field that is free, or in new one if such blocks are written whole. NULL: it has to be another; if *probe, one in small pages that tells
  * whether they still are. *zeroed as large_new. */
 struct large *large_new_in_field(size_t bytes, bool *probe, bool *zeroed);
+
+/* Whether one may lie there: it is written whole, or (a run) there is memory already; what is longer than a run only where such blocks
+ * are many and of many lengths. `plain`: neither aligned nor growing, which would be copied. */
+bool large_suits_field(size_t bytes, bool plain);
 
 /* A block of so many units begins or (`ends`) ends to be in use, if it is in no field: they have a rule of their own. */
 static inline void large_count_run(const struct large *large, size_t units, bool ends) {

@@ -76,9 +76,12 @@ struct superslab_run superslab_take_roomy(unsigned units);
  * docs/experiments/fields.md */
 struct superslab_run superslab_take_field(unsigned units, bool fresh);
 
-/* Whether there is a field, and whether there are enough of such blocks for more memory of one. Hints. */
+/* Hints: whether there is a field; how many bytes of fields are in use; whether these and as many bytes outside are enough for more
+ * memory of one; and whether there may be more. */
 bool superslab_has_fields(void);
-bool superslab_fields_pay(void);
+size_t superslab_field_used(void);
+bool superslab_fields_pay(size_t outside);
+bool superslab_fields_may_grow(void);
 
 /* Gives back a run, or its tail: `home` is that of the run's start. `full`: all of its pages were touched. */
 void superslab_give_run(struct superslab *home, const void *start, unsigned units, bool full);

@@ -1,7 +1,6 @@
 /* Fields: neighbouring superslabs in huge pages, for large blocks that are written whole. docs/experiments/fields.md */
 #include "superslab_parts.h"
 
-#include "dense.h"
 #include "os.h"
 
 enum {
@@ -173,10 +172,16 @@ bool superslab_has_fields(void) {
     return __atomic_load_n(&superslabs.fields, __ATOMIC_RELAXED) > 0;
 }
 
-bool superslab_fields_pay(void) {
-    size_t used = __atomic_load_n(&superslabs.field_used, __ATOMIC_RELAXED);
-    return !__atomic_load_n(&superslabs.no_more_fields, __ATOMIC_RELAXED) &&
-           used + dense_units_of(DENSE_LARGE) >= superslabs.huge_from / UNIT_SIZE;
+size_t superslab_field_used(void) {
+    return __atomic_load_n(&superslabs.field_used, __ATOMIC_RELAXED) * UNIT_SIZE;
+}
+
+bool superslab_fields_pay(size_t outside) {
+    return superslab_field_used() + outside >= superslabs.huge_from;
+}
+
+bool superslab_fields_may_grow(void) {
+    return !__atomic_load_n(&superslabs.no_more_fields, __ATOMIC_RELAXED);
 }
 
 static bool superslab_field_is_free(const struct superslab *home) {

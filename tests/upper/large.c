@@ -90,7 +90,7 @@ void dense_watch(enum dense_kind kind, void *start, size_t units, bool probe) {
 
 void dense_tell(enum dense_kind kind, size_t resident, size_t bytes) {
     assert_int_equal(kind, DENSE_LARGE);
-    assert_in_range(bytes, DENSE_LARGE_LEAST * UNIT_SIZE, SUPERSLAB_RUN_LARGEST * UNIT_SIZE);
+    assert_in_range(bytes, DENSE_LARGE_LEAST * UNIT_SIZE, HUGE_LEAST - 1);
     dense_fake.told++;
     dense_fake.resident = resident;
 }
@@ -724,6 +724,21 @@ static void large_new_runs_tell_once(void **state) {
     assert_int_equal(dense_fake.told, 1);
 }
 
+static void learn_of_all_sizes(enum pages_density density) {
+    for (size_t size = HUGE_LEAST; size <= 64 * MIB; size *= 2) {
+        huge_learn(NULL, size, density);
+        huge_watch(NULL, size);
+    }
+}
+
+static void skip_without_huge_pages(void) {
+    unsigned char *p = os_map(MIB, NULL);
+    bool heard = os_advise(p, MIB, OS_HUGE);
+    os_unmap(p, MIB);
+    if (!heard || os_huge_pages() == OS_HUGE_UNASKED)
+        skip(); /* unasked: small pages never tell anything */
+}
+
 static bool is_in_field(void *block) {
     return large_is_in_field(record_of(block));
 }
@@ -733,6 +748,7 @@ static int begin_fields(void **state) {
     large_purge(0, ALWAYS);
     superslab_purge(0, ALWAYS);
     superslab_configure(2 * MIB, true, false);
+    superslabs.no_more_fields = false;
     dense_fake.large_is_dense = true;
     dense_fake.probes = 0;
     return 0;
@@ -872,6 +888,160 @@ static void large_fields_take_the_place_of_what_waits(void **state) {
     for (unsigned i = BLOCKS / 2; i < BLOCKS; i++)
         delete_block(blocks[i]);
     check_held();
+}
+
+/* Longer than a run: of every length up to LARGE_FIELD_MOST it is known that such blocks are written whole. */
+static int begin_longer(void **state) {
+    begin_fields(state);
+    huge_configure(true);
+    learn_of_all_sizes(PAGES_DENSE);
+    memset(&larges.longer, 0, sizeof larges.longer);
+    larges.live_peak = larges.live;
+    return 0;
+}
+
+static int end_longer(void **state) {
+    large_purge(0, ALWAYS);
+    end_fields(state);
+    huge_configure(false);
+    memset(&larges.longer, 0, sizeof larges.longer);
+    return 0;
+}
+
+enum { LONGER = 12, SHORT_ONE = 3 * MIB / 2, LONG_ONE = 3 * MIB };
+
+/* The odd ones are twice as long; returns how many of them are in fields. */
+static unsigned new_mixed(void **blocks, unsigned count) {
+    unsigned inside = 0;
+    for (unsigned i = 0; i < count; i++) {
+        blocks[i] = new_block(i % 2 ? LONG_ONE : SHORT_ONE);
+        inside += is_in_field(blocks[i]);
+    }
+    check_held();
+    return inside;
+}
+
+static void delete_all(void **blocks, unsigned count) {
+    for (unsigned i = 0; i < count; i++)
+        delete_block(blocks[i]);
+    check_held();
+}
+
+/* From 16 MiB that were live at once on; and even if fewer are live since then. */
+static void large_longer_ones_are_in_fields_where_there_are_many(void **state) {
+    (void)state;
+    void *blocks[LONGER];
+    assert_int_equal(new_mixed(blocks, 7), 0); /* 15 MiB */
+    void *next = new_block(LARGE_FIELD_MOST);
+    assert_true(!is_in_field(next)); /* now it is enough */
+    size_t live = larges.live;
+    blocks[7] = new_block(LARGE_FIELD_MOST);
+    assert_true(is_in_field(blocks[7]));
+    assert_int_equal(larges.live, live);
+    for (size_t unit = 1; unit < LARGE_FIELD_MOST / UNIT_SIZE; unit++)
+        assert_int_equal(pagemap_tag((char *)blocks[7] + unit * UNIT_SIZE), PAGEMAP_RUN_INSIDE);
+    check_held();
+    delete_block(next);
+    delete_all(blocks, 8);
+    assert_int_equal(new_mixed(blocks, 2), 2);
+    delete_all(blocks, 2);
+}
+
+/* What waits serves where lengths are nearly the same, and where hardly one of eight is another after more were. */
+static void large_longer_ones_of_one_length_are_not_in_fields(void **state) {
+    (void)state;
+    enum { ALIKE = 8 * 16 };
+    void *blocks[LONGER];
+    for (unsigned i = 0; i < LONGER; i++) {
+        blocks[i] = new_block(i % 2 ? LONG_ONE : LONG_ONE / 5 * 4);
+        assert_true(!is_in_field(blocks[i]));
+    }
+    delete_all(blocks, LONGER);
+    assert_in_range(new_mixed(blocks, LONGER), 1, LONGER);
+    delete_all(blocks, LONGER);
+    for (unsigned i = 0; i < ALIKE; i++)
+        delete_block(new_block(LONG_ONE));
+    void *block = new_block(LONG_ONE);
+    assert_true(!is_in_field(block));
+    delete_block(block);
+}
+
+/* Nor where a ninth of the bytes or more are of blocks that are too long for fields; until that was long ago. */
+static void large_longer_ones_beside_much_longer_ones_are_not_in_fields(void **state) {
+    (void)state;
+    void *blocks[LONGER];
+    assert_in_range(new_mixed(blocks, LONGER), 1, LONGER);
+    delete_all(blocks, LONGER);
+    void *much = new_block((size_t)1 << 32);
+    assert_int_equal(new_mixed(blocks, LONGER), 0);
+    delete_all(blocks, LONGER);
+    for (unsigned i = 0; i < 8 * 64; i++)
+        delete_block(new_block(i % 2 ? LONG_ONE : SHORT_ONE));
+    assert_in_range(new_mixed(blocks, LONGER), 1, LONGER);
+    delete_all(blocks, LONGER);
+    delete_block(much);
+}
+
+/* Nor those that grow or are aligned, as they would have to be copied; nor those of a length that is not written whole. */
+static void large_longer_ones_that_grow_are_not_in_fields(void **state) {
+    (void)state;
+    void *blocks[LONGER];
+    assert_in_range(new_mixed(blocks, LONGER), 1, LONGER);
+    void *grown = large_new_to_grow(LONG_ONE, SHORT_ONE);
+    assert_true(!is_in_field(grown));
+    bool zeroed;
+    void *aligned = large_new(LONG_ONE, MIB, &zeroed);
+    assert_true(!is_in_field(aligned));
+    learn_of_all_sizes(PAGES_SPARSE);
+    void *sparse = new_block(LONG_ONE);
+    assert_true(!is_in_field(sparse));
+    dense_fake.large_is_dense = false;
+    void *shorter = new_block(SHORT_ONE);
+    assert_true(!is_in_field(shorter));
+    delete_block(shorter);
+    delete_block(sparse);
+    delete_block(aligned);
+    delete_block(grown);
+    delete_all(blocks, LONGER);
+}
+
+/* What came as a mapping before does not wait for another one then. */
+static void large_longer_ones_take_the_place_of_mappings(void **state) {
+    (void)state;
+    void *blocks[LONGER], *waits = new_dense_block(LARGE_FIELD_MOST);
+    assert_in_range(new_mixed(blocks, LONGER), 1, LONGER);
+    delete_all(blocks, LONGER);
+    superslab_unmap_free();
+    delete_block(waits);
+    size_t held = limit.held, mapped = larges.mapped_bytes;
+    do
+        blocks[0] = new_block(LONG_ONE);
+    while (!is_in_field(blocks[0]));
+    assert_true(larges.mapped_bytes <= mapped - LONG_ONE);
+    assert_true(limit.held <= held);
+    delete_block(blocks[0]);
+    check_held();
+}
+
+/* Each HUGE_PROBE-th that brings new memory is in small pages (huge P2), and what is no huge page long is looked at when it goes. */
+static void large_longer_ones_are_probed(void **state) {
+    (void)state;
+    enum { BLOCKS = 2 * HUGE_PROBE };
+    void *blocks[LONGER], *more[BLOCKS];
+    skip_without_huge_pages();
+    new_mixed(blocks, LONGER);
+    unsigned probes = 0;
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        more[i] = new_block(2 * MIB);
+        probes += !is_in_field(more[i]);
+        assert_true(is_in_field(more[i]) || !record_of(more[i])->huge);
+    }
+    assert_in_range(probes, 1, 3);
+    unsigned told = dense_fake.told;
+    delete_all(more, BLOCKS);
+    assert_int_equal(dense_fake.told, told);
+    delete_all(blocks, LONGER);
+    assert_true(dense_fake.told > told);
 }
 
 /* Where there is no memory for a field, nor for a probe, what waits serves, and does not read as zero. */
@@ -1819,13 +1989,6 @@ static void large_P2_a_shrunken_block_counts_for_what_is_left(void **state) {
 
 /* ---- huge pages ---- */
 
-static void learn_of_all_sizes(enum pages_density density) {
-    for (size_t size = HUGE_LEAST; size <= 64 * MIB; size *= 2) {
-        huge_learn(NULL, size, density);
-        huge_watch(NULL, size);
-    }
-}
-
 static int setup_huge(void **state) {
     setup(state);
     large_purge(0, ALWAYS);
@@ -1839,14 +2002,6 @@ static int teardown_huge(void **state) {
     large_purge(0, ALWAYS);
     huge_configure(false);
     return 0;
-}
-
-static void skip_without_huge_pages(void) {
-    unsigned char *p = os_map(MIB, NULL);
-    bool heard = os_advise(p, MIB, OS_HUGE);
-    os_unmap(p, MIB);
-    if (!heard || os_huge_pages() == OS_HUGE_UNASKED)
-        skip(); /* unasked: small pages never tell anything */
 }
 
 static bool is_huge(void *block) {
@@ -2203,6 +2358,17 @@ int main(void) {
         cmocka_unit_test_setup_teardown(large_fields_take_the_place_of_what_waits, begin_fields, end_fields),
         cmocka_unit_test_setup_teardown(large_where_no_field_can_be_had_is_not_zeroed, begin_fields,
                                         end_fields),
+        cmocka_unit_test_setup_teardown(large_longer_ones_are_in_fields_where_there_are_many, begin_longer,
+                                        end_longer),
+        cmocka_unit_test_setup_teardown(large_longer_ones_of_one_length_are_not_in_fields, begin_longer,
+                                        end_longer),
+        cmocka_unit_test_setup_teardown(large_longer_ones_beside_much_longer_ones_are_not_in_fields,
+                                        begin_longer, end_longer),
+        cmocka_unit_test_setup_teardown(large_longer_ones_that_grow_are_not_in_fields, begin_longer,
+                                        end_longer),
+        cmocka_unit_test_setup_teardown(large_longer_ones_take_the_place_of_mappings, begin_longer,
+                                        end_longer),
+        cmocka_unit_test_setup_teardown(large_longer_ones_are_probed, begin_longer, end_longer),
         cmocka_unit_test_setup(large_new_runs_are_watched, setup),
         cmocka_unit_test_setup(large_growing_is_copied_into_what_is_warm, setup),
         cmocka_unit_test_setup(large_shrinks_into_slack, setup),

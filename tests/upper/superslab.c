@@ -161,7 +161,7 @@ static int setup(void **state) {
 static struct {
     enum dense_known known;
     bool short_known; /* that short blocks are not dense, whatever others are */
-    size_t units, large;
+    size_t units;
 } dense_fake;
 
 static void random_step(uint64_t *seed) {
@@ -294,19 +294,16 @@ static void superslab_takes_the_shortest_gap_of_a_field(void **state) {
 static void superslab_asks_once_for_a_field(void **state) {
     (void)state;
     superslab_configure(MIB, true, false);
-    dense_fake.large = MIB / UNIT_SIZE;
-    assert_true(superslab_fields_pay());
+    assert_true(superslab_fields_pay(MIB) && superslab_fields_may_grow());
+    assert_false(superslab_fields_pay(MIB - UNIT_SIZE));
     kernel.map.refuse = ALWAYS;
     assert_false(run_take_field(8, true));
-    assert_false(superslab_fields_pay());
+    assert_false(superslab_fields_may_grow());
     unsigned asked = kernel.map.count;
     assert_false(run_take_field(8, true));
     assert_int_equal(kernel.map.count, asked);
     kernel.map.refuse = 0;
     superslabs.no_more_fields = false;
-    dense_fake.large--;
-    assert_false(superslab_fields_pay());
-    dense_fake.large = 0;
 }
 
 static void superslab_P4_random_program_without_advice(void **state) {
@@ -449,11 +446,6 @@ void dense_count(enum dense_kind kind, size_t units) {
 enum dense_known dense_known(enum dense_kind kind) {
     assert_int_equal(kind, DENSE_SHORT);
     return dense_fake.short_known ? DENSE_NO : dense_fake.known;
-}
-
-size_t dense_units_of(enum dense_kind kind) {
-    assert_int_equal(kind, DENSE_LARGE);
-    return dense_fake.large;
 }
 
 size_t dense_units(bool hoped) {
