@@ -126,7 +126,8 @@ static bool large_longer_suits_field(size_t bytes, bool plain) {
     large_note_longer(bytes, plain);
     size_t live = larges.live_peak;
     larges.longer.enough |= live + superslab_field_used() >= LARGE_LONGER_FROM && superslab_fields_pay(live);
-    bool many = larges.longer.enough && larges.longer.mixed && larges.longer.balance > 0;
+    bool many =
+        larges.longer.enough && larges.longer.mixed && larges.longer.balance > 0 && larges.cache_limit > 0;
     favour_release(&larges.lock);
     return plain && many && bytes <= LARGE_FIELD_MOST && large_is_known_whole(bytes);
 }

@@ -5,8 +5,8 @@
  * of 11,500, of 30,000 and of 250,000 bytes that are all written. Resident memory over what was touched: as many blocks of 16 MiB of
  * which one byte in each 64 KiB is written; the same while blocks of 3 MiB that are all written come between, once
  * kept, once freed and taken in turn; 64 MiB of blocks of those sizes of which the ends and one byte in each 16 KiB are.
- * Both: 33 MiB of blocks of 1,000 bytes, beside 64 of which the ends are written; sixteen blocks at a time of 64 KiB to 1 MiB, all
- * written, a random one replaced 4,000 times.
+ * Both: 33 MiB of blocks of 1,000 bytes, beside 64 of which the ends are written; sixteen blocks at a time of 64 KiB to 1 MiB, and
+ * to 4 MiB, all written, a random one replaced 4,000 times.
  * Each in a process of its own.
  *
  * SKIP where the kernel makes no huge pages on request, makes them unasked, or had none free when a bar was missed.
@@ -31,9 +31,16 @@ enum {
 };
 /* Percent: resident of what was touched. */
 enum { BAR_SPARSE = 110 };
-/* Of 64 KiB to 1 MiB: faults; percent, resident of the most that was live. */
-enum { HELD_AT_ONCE = 16, TAKEN = 4000, BAR_TAKEN = 3000, BAR_HELD = 170 };
-enum { NAMED = 7, LONG = 11500, SHORT = 1000, SHORT_EACH = 6 };
+/* Of 64 KiB to 1 MiB, or longer ones: faults; percent, resident of the most that was live. */
+enum {
+    HELD_AT_ONCE = 16,
+    TAKEN = 4000,
+    BAR_TAKEN = 3000,
+    BAR_HELD = 170,
+    BAR_TAKEN_LONG = 8000,
+    BAR_HELD_LONG = 135
+};
+enum { NAMED = 8, LONG = 11500, SHORT = 1000, SHORT_EACH = 6 };
 enum { MEDIUMS = 64 * MEBI, APART = 16 << 10, TOUCHED_MOST = 3 * MEDIUMS / LONG };
 
 static unsigned char *blocks[BLOCKS];
@@ -198,7 +205,7 @@ static void whole_beside_sparse(void) {
     bar_at_most("blocks beside others that are written whole", percent, BAR_SPARSE, BAR_SPARSE);
 }
 
-static void replaced(void) {
+static void replaced_up_to(size_t largest, long bar_taken, long bar_held) {
     static unsigned char *slots[HELD_AT_ONCE];
     static size_t sizes[HELD_AT_ONCE];
     size_t live = 0, most = 0;
@@ -207,7 +214,7 @@ static void replaced(void) {
 
     for (int i = 0; i < TAKEN; i++) {
         random = random * 6364136223846793005 + 1442695040888963407;
-        size_t slot = random >> 60, size = (64 << 10) + (random >> 20) % (960 << 10);
+        size_t slot = random >> 60, size = (64 << 10) + (random >> 20) % (largest - (64 << 10));
         free(slots[slot]);
         slots[slot] = malloc(size);
         CHECK(slots[slot] != NULL);
@@ -219,16 +226,25 @@ static void replaced(void) {
             held = rss_kib() - rss;
     }
     long count = page_faults() - before, percent = held * 100 / (long)(most >> 10);
-    printf("%d blocks of 64 KiB to 1 MiB, %d times: %ld page faults, %ld %% of the %zu KiB that were live "
+    printf("%d blocks of 64 KiB to %zu MiB, %d times: %ld page faults, %ld %% of the %zu KiB that were live "
            "are resident\n",
-           HELD_AT_ONCE, TAKEN, count, percent, most >> 10);
-    bar_at_most("blocks of any size that are replaced", count, BAR_TAKEN, BAR_TAKEN);
-    bar_at_most("... resident of what was live", percent, BAR_HELD, BAR_HELD);
+           HELD_AT_ONCE, largest >> 20, TAKEN, count, percent, most >> 10);
+    bar_at_most("blocks of any size that are replaced", count, bar_taken, bar_taken);
+    bar_at_most("... resident of what was live", percent, bar_held, bar_held);
+}
+
+static void replaced(void) {
+    replaced_up_to(MEBI, BAR_TAKEN, BAR_HELD);
+}
+
+static void replaced_long(void) {
+    replaced_up_to(4 * MEBI, BAR_TAKEN_LONG, BAR_HELD_LONG);
 }
 
 static int measure(int which) {
     static void (*const measures[])(void) = {
-        whole, vector, sparse, kept_between_whole, taken_between_whole, whole_beside_sparse, replaced};
+        whole,    vector,       sparse, kept_between_whole, taken_between_whole, whole_beside_sparse,
+        replaced, replaced_long};
     static const size_t sizes[] = {LONG, 30000, 250000};
 
     setvbuf(stdout, NULL, _IOLBF, 4096);

@@ -982,7 +982,8 @@ static void large_longer_ones_beside_much_longer_ones_are_not_in_fields(void **s
     delete_block(much);
 }
 
-/* Nor those that grow or are aligned, as they would have to be copied; nor those of a length that is not written whole. */
+/* Nor those that grow or are aligned, as they would have to be copied; nor those of a length that is not written whole; nor where none
+ * is to be kept when it is freed. */
 static void large_longer_ones_that_grow_are_not_in_fields(void **state) {
     (void)state;
     void *blocks[LONGER];
@@ -998,6 +999,13 @@ static void large_longer_ones_that_grow_are_not_in_fields(void **state) {
     dense_fake.large_is_dense = false;
     void *shorter = new_block(SHORT_ONE);
     assert_true(!is_in_field(shorter));
+    learn_of_all_sizes(PAGES_DENSE);
+    size_t limit = larges.cache_limit;
+    larges.cache_limit = 0;
+    void *uncached = new_block(LONG_ONE);
+    larges.cache_limit = limit;
+    assert_true(!is_in_field(uncached));
+    delete_block(uncached);
     delete_block(shorter);
     delete_block(sparse);
     delete_block(aligned);
