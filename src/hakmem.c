@@ -37,6 +37,7 @@
 #include "large.c"
 #include "large_clear.c"
 #include "large_field.c"
+#include "large_longer.c"
 #include "large_hand.c"
 #include "large_hold.c"
 #include "large_map.c"

@@ -6,18 +6,18 @@
 
 /* What is known of the blocks of one size. */
 struct huge_size {
-    _Atomic bool whole;          /* as far as is known, the program writes such blocks whole */
+    _Atomic uint8_t known;       /* enum huge_known */
     _Atomic uint32_t wanted;     /* mappings that were to get huge pages, or to be a probe */
     const void *_Atomic watched; /* the last block with small pages, NULL once it has told */
 };
 
 static struct {
     bool asks;
-    struct huge_size sizes[HUGE_SIZES]; /* from HUGE_LEAST on, by doubling; the last one has no end */
+    struct huge_size sizes[HUGE_SIZES]; /* from HUGE_TELLS on, by doubling; the last one has no end */
 } huges;
 
 static struct huge_size *huge_size_of(size_t bytes) {
-    unsigned doubling = bytes > HUGE_LEAST ? bits_highest(bytes / HUGE_LEAST) : 0;
+    unsigned doubling = bytes > HUGE_TELLS ? bits_highest(bytes / HUGE_TELLS) : 0;
     return &huges.sizes[doubling < HUGE_SIZES ? doubling : HUGE_SIZES - 1];
 }
 
@@ -28,7 +28,8 @@ void huge_watch(const void *start, size_t bytes) {
 
 static void huge_note(struct huge_size *size, enum pages_density density) {
     if (density != PAGES_UNTOUCHED)
-        atomic_store_explicit(&size->whole, density == PAGES_DENSE, memory_order_relaxed);
+        atomic_store_explicit(&size->known, density == PAGES_DENSE ? HUGE_WHOLE : HUGE_SPARSE,
+                              memory_order_relaxed);
 }
 
 void huge_learn(const void *start, size_t bytes, enum pages_density density) {
@@ -41,7 +42,7 @@ void huge_learn(const void *start, size_t bytes, enum pages_density density) {
 
 static enum pages_density huge_density(const void *start, size_t bytes) {
     enum pages_density density = PAGES_UNTOUCHED;
-    if (huges.asks && bytes >= HUGE_LEAST)
+    if (huges.asks && bytes >= HUGE_TELLS)
         pages_resident(start, bytes, &density);
     return density;
 }
@@ -52,26 +53,41 @@ bool huge_look(const void *start, size_t bytes) {
     return density == PAGES_DENSE;
 }
 
-/* What is watched may be gone by now: then the kernel does not say, or tells of another block. */
-static bool huge_is_known(struct huge_size *size) {
+/* What the last block with small pages shows by now. It may be gone: then the kernel does not say, or tells of another block. */
+static enum pages_density huge_watched(const struct huge_size *size) {
     const void *watched = atomic_load_explicit(&size->watched, memory_order_relaxed);
-    if (watched && !atomic_load_explicit(&size->whole, memory_order_relaxed) &&
-        huge_density(watched, HUGE_LEAST) == PAGES_DENSE) {
+    return watched ? huge_density(watched, size == huges.sizes ? HUGE_TELLS : HUGE_LEAST) : PAGES_UNTOUCHED;
+}
+
+static enum huge_known huge_known_of(const struct huge_size *size) {
+    return atomic_load_explicit(&size->known, memory_order_relaxed);
+}
+
+static bool huge_is_whole(struct huge_size *size) {
+    if (huge_known_of(size) != HUGE_WHOLE && huge_watched(size) == PAGES_DENSE) {
         huge_note(size, PAGES_DENSE);
         atomic_store_explicit(&size->watched, NULL, memory_order_relaxed);
     }
-    return atomic_load_explicit(&size->whole, memory_order_relaxed);
+    return huge_known_of(size) == HUGE_WHOLE;
+}
+
+enum huge_known huge_known(size_t bytes) {
+    return huge_known_of(huge_size_of(bytes));
 }
 
 bool huge_suits(size_t bytes) {
-    return huge_is_known(huge_size_of(bytes));
+    return huge_is_whole(huge_size_of(bytes));
 }
 
 bool huge_wants(size_t bytes) {
     struct huge_size *size = huge_size_of(bytes);
-    if (!huges.asks || bytes < HUGE_LEAST || !huge_is_known(size) || limit_near() || !limit_may_split())
+    if (!huges.asks || bytes < HUGE_TELLS || !huge_is_whole(size) || limit_near() || !limit_may_split())
         return false;
-    return atomic_fetch_add_explicit(&size->wanted, 1, memory_order_relaxed) % HUGE_PROBE != HUGE_PROBE - 1;
+    uint32_t before = atomic_fetch_add_explicit(&size->wanted, 1, memory_order_relaxed);
+    bool probe = before % HUGE_PROBE == HUGE_PROBE - 1;
+    if (probe)
+        huge_note(size, huge_watched(size));
+    return !probe;
 }
 
 bool huge_probe_is_due(size_t bytes) {

@@ -3,7 +3,7 @@
  * Owns what is known of that. A huge page comes with one fault instead of 512; but of a program that writes a byte here and there
  * it makes 512 pages resident for one. So small pages come first, and tell: where the pieces of a block that were touched at all
  * were touched nearly whole, the next blocks get huge pages. A program may have tables that it touches here and there beside buffers
- * that it fills: so what a block tells, it tells of those of its size, which are all within one doubling from HUGE_LEAST on.
+ * that it fills: so what a block tells, it tells of those of its size, which are all within one doubling from HUGE_TELLS on.
  * docs/experiments/huge-pages-of-large-blocks.md
  *
  * P1  no new mapping is to get huge pages before one of its size with small pages was seen to be written whole, or after one was not
@@ -21,13 +21,21 @@
 
 #define HUGE_LEAST \
     ((size_t)PAGES_AREA) /* bytes of a block that a huge page fits into; and where one begins */
-enum { HUGE_PROBE = 32, HUGE_SIZES = 8 };
+#define HUGE_TELLS MIB   /* bytes of the shortest block that tells: it may share a huge page with others */
+enum { HUGE_PROBE = 32, HUGE_SIZES = 9 };
 
-/* Whether a new mapping of so many bytes is to get huge pages: then it is to begin at a multiple of HUGE_LEAST. */
+/* How blocks of a size are written. */
+enum huge_known { HUGE_UNKNOWN, HUGE_SPARSE, HUGE_WHOLE };
+
+/* Whether a new block of so many bytes is to be in huge pages; if a mapping of HUGE_LEAST or more, then it is to begin at a multiple of
+ * that. Of each HUGE_PROBE-th the answer is no, and the one before it is looked at. */
 bool huge_wants(size_t bytes);
 
-/* Whether the next that wants huge pages is to have small ones: P2, for who has huge pages elsewhere. */
+/* Whether that would be the next answer: for who has huge pages elsewhere than in a mapping, which then is to be made. */
 bool huge_probe_is_due(size_t bytes);
+
+/* What is known by now; looks at nothing. */
+enum huge_known huge_known(size_t bytes);
 
 /* Whether a mapping that has huge pages may become one of so many bytes, HUGE_LEAST or more. */
 bool huge_suits(size_t bytes);
@@ -35,7 +43,7 @@ bool huge_suits(size_t bytes);
 /* Asks for huge pages for what is not yet in memory of a mapping of ours. Returns whether the kernel heard. */
 bool huge_ask(void *start, size_t bytes);
 
-/* A mapping with small pages was made, of HUGE_LEAST bytes or more: it is looked at before the next one of its size is made.
+/* A mapping with small pages was made, of HUGE_TELLS bytes or more: it is looked at before the next one of its size is made.
  * NULL: the last one tells nothing. */
 void huge_watch(const void *start, size_t bytes);
 
@@ -43,7 +51,7 @@ void huge_watch(const void *start, size_t bytes);
  * It is watched no more, as the next block in it may be of another size. */
 void huge_learn(const void *start, size_t bytes, enum pages_density density);
 
-/* Looks at one, and learns from it, if it has HUGE_LEAST bytes. Returns whether it was written whole. */
+/* Looks at one, and learns from it, if it has HUGE_TELLS bytes. Returns whether it was written whole. */
 bool huge_look(const void *start, size_t bytes);
 
 /* Whether anything may be asked for. Told by lifecycle once. */

@@ -17,14 +17,6 @@ static bool large_seems_same(const struct large *large) {
     return resident >= large->extent || pages_resident(large->start + resident, page, &density) == 0;
 }
 
-/* Whether what is in memory of it says how blocks are written that may lie in fields, and are no huge page long. */
-static bool large_tells_dense(const struct large *large) {
-    if (large->home)
-        return large->fresh && large->extent >= LARGE_FIELD_LEAST;
-    return large->every == 0 && large->extent > LARGE_RUN_MOST && large->extent < HUGE_LEAST &&
-           !large->huge && !large->given;
-}
-
 /* Measures what is in memory of a block that has just left; the lock is not held meanwhile. */
 static NOINLINE void large_measure(struct large *large) {
     size_t before = large->resident;
@@ -34,7 +26,7 @@ static NOINLINE void large_measure(struct large *large) {
         large->resident = pages_resident(large->start, large->extent, &density);
         if (large_tells(large, large->extent))
             huge_learn(large->start, large->extent, density);
-        if (large_tells_dense(large))
+        if (large->fresh && large->home && large->extent >= LARGE_FIELD_LEAST)
             dense_tell(DENSE_LARGE, large->resident, large->extent);
         large->fresh = false;
     }
@@ -243,10 +235,17 @@ static NOINLINE struct large *large_new_from_below(size_t size, size_t bytes, si
                                                    enum large_wish wish, bool *zeroed) {
     bool run = bytes <= LARGE_RUN_MOST && alignment == UNIT_SIZE;
     struct large *large = run ? large_new_run(size, bytes, wish, zeroed) : NULL;
-    if (!large) /* superslabs end at a TiB */
+    if (!large && !run && wish == LARGE_PROBE)
+        large = large_map(fit, alignment, 0); /* what waits would tell nothing */
+    else if (!large)                          /* superslabs end at a TiB */
         large = large_new_mapping(fit, alignment, zeroed);
     if (!large)
         return NULL;
+    if (wish == LARGE_WIDE &&
+        !large->home) { /* what is copied into it is all there, whatever the program wrote */
+        large->given = true;
+        huge_watch(NULL, fit);
+    }
     favour_take(&larges.lock);
     bool first = larges.live_peak == 0;
     large_enter(large, bytes);
@@ -295,16 +294,14 @@ static NOINLINE void *large_new_whole(size_t size, size_t bytes, bool *zeroed) {
     bool probe;
     struct large *large = large_new_in_field(bytes, &probe, zeroed);
     if (!large && probe)
-        large = large_new_from_below(size, bytes, bytes, UNIT_SIZE, LARGE_PROBE, zeroed);
+        large = large_new_from_below(size, bytes, bytes > LARGE_RUN_MOST ? spare_round(bytes) : bytes,
+                                     UNIT_SIZE, LARGE_PROBE, zeroed);
     return large_hand_out(large);
 }
 
-static void *large_new_block(size_t size, size_t alignment, enum large_wish wish, bool *zeroed) {
-    *zeroed = false;
-    if (size > LARGE_MOST || alignment > PTRDIFF_MAX / 2)
-        return NULL;
-    alignment = alignment < UNIT_SIZE ? UNIT_SIZE : alignment;
-    size_t bytes = align_up(size ? size : 1, UNIT_SIZE), fit = spare_round(bytes);
+static void *large_new_block_of(size_t size, size_t bytes, size_t alignment, enum large_wish wish,
+                                bool *zeroed) {
+    size_t fit = spare_round(bytes);
     bool suits = wish != LARGE_WIDE && alignment == UNIT_SIZE && bytes <= LARGE_RUN_MOST;
     bool field = large_suits_field(bytes, alignment == UNIT_SIZE && wish == LARGE_PLAIN);
     void *block = field ? large_new_whole(size, bytes, zeroed) : NULL;
@@ -322,6 +319,18 @@ static void *large_new_block(size_t size, size_t alignment, enum large_wish wish
         large = large_new_from_below(size, bytes, fit, alignment, wish, zeroed);
     ASSERT(P1, !large || ((uintptr_t)large->start & (alignment - 1)) == 0);
     return large_hand_out(large);
+}
+
+static void *large_new_block(size_t size, size_t alignment, enum large_wish wish, bool *zeroed) {
+    *zeroed = false;
+    if (size > LARGE_MOST || alignment > PTRDIFF_MAX / 2)
+        return NULL;
+    alignment = alignment < UNIT_SIZE ? UNIT_SIZE : alignment;
+    size_t bytes = align_up(size ? size : 1, UNIT_SIZE);
+    void *block = large_new_block_of(size, bytes, alignment, wish, zeroed);
+    if (block && bytes > LARGE_RUN_MOST)
+        large_note_longer(bytes, alignment == UNIT_SIZE && wish == LARGE_PLAIN);
+    return block;
 }
 
 void *large_again(size_t size) {

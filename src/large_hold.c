@@ -248,11 +248,13 @@ struct large *large_if_warm(struct large *large) {
 /* ---- giving back: without the lock ---- */
 
 void large_count_mapped(size_t bytes) {
+    size_t gone = 0;
     if ((ptrdiff_t)bytes < 0)
         limit_give(-bytes);
     else
-        superslab_purge_fields(bytes);
+        gone = superslab_purge_fields(bytes);
     favour_take(&larges.lock);
+    large_note_exchange(gone);
     /* written under the lock, read without */
     __atomic_store_n(&larges.mapped_bytes, larges.mapped_bytes + bytes, __ATOMIC_RELAXED);
     favour_release(&larges.lock);

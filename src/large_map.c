@@ -34,7 +34,7 @@ struct large *large_map(size_t bytes, size_t alignment, size_t replaced) {
         limit_give(bytes);
         return NULL;
     }
-    bool huge = huge_wants(bytes);
+    bool huge = huge_wants(bytes) && bytes >= HUGE_LEAST;
     if (huge && alignment < HUGE_LEAST)
         alignment = HUGE_LEAST;
     large->extent = bytes;
@@ -42,7 +42,7 @@ struct large *large_map(size_t bytes, size_t alignment, size_t replaced) {
     if (large->start && pagemap_reserve(large->start, 1)) {
         os_name(large->start, bytes, OS_LARGE);
         large->huge = huge && huge_ask(large->start, bytes);
-        if (!large->huge && bytes >= HUGE_LEAST)
+        if (!large->huge && bytes >= HUGE_TELLS)
             huge_watch(large->start, bytes);
         large_count_mapped(bytes);
         return large;

@@ -5,6 +5,7 @@
  *     large_hand    what each thread has at hand, where several take turns
  *     large_clear   a block that is to read as zero
  *     large_field   a block in a field of superslabs, which never waits
+ *     large_longer  whether what is longer than a run is to lie there, too
  *     large_map     mappings: made, stretched, filled with the pages of those that wait
  *     large_resize  a block that grows or shrinks
  *     large_purge   all in all: what goes home now, or after a rest
@@ -47,13 +48,18 @@ struct larges {
     unsigned waiting; /* blocks in large_cache */
     unsigned hands;   /* that may hold something; atomic, relaxed */
     struct spare_recent recent; /* freed last: not in spare yet */
+    bool runs_in_fields;        /* fields are for runs, too; atomic, relaxed */
     struct {
-        uint32_t seen, others; /* and of these, how many are of another length than the one before */
+        uint32_t seen, others; /* blocks, and of these, how many are of another length than the one before */
         bool mixed;            /* that are many */
         bool enough;           /* was live at once for fields */
+        bool few_others;       /* the balance is good */
         size_t last;           /* bytes of the last one */
-        ptrdiff_t balance; /* a part of their bytes, without those of blocks that are too long for fields */
-    } longer;              /* what is asked for of late that is too long for a run */
+        ptrdiff_t balance;     /* a part of their bytes, without those of blocks that are not for fields */
+        size_t exchanged; /* bytes that went of fields for mappings, or of mappings for fields, of late */
+        uint32_t closed,
+            times; /* blocks that come until they may lie in fields again, and how often that was */
+    } longer;      /* what is asked for that is too long for a run: docs/experiments/fields.md */
 };
 
 extern struct larges larges;
@@ -235,6 +241,18 @@ struct large *large_new_in_field(size_t bytes, bool *probe, bool *zeroed);
  * are many and of many lengths. `plain`: neither aligned nor growing, which would be copied. */
 bool large_suits_field(size_t bytes, bool plain);
 
+/* The same for what is longer than a run, and plain. */
+bool large_longer_suits_field(size_t bytes);
+
+/* A block that is longer than a run has come. */
+void large_note_longer(size_t bytes, bool plain);
+
+/* One that may lie in a field grows: there it is copied. */
+void large_note_growth(size_t bytes);
+
+/* So many bytes went of a field or a mapping since the other brought new memory. Under the lock. */
+void large_note_exchange(size_t bytes);
+
 /* A block of so many units begins or (`ends`) ends to be in use, if it is in no field: they have a rule of their own. */
 static inline void large_count_run(const struct large *large, size_t units, bool ends) {
     if (!large_is_in_field(large))
@@ -243,9 +261,9 @@ static inline void large_count_run(const struct large *large, size_t units, bool
 
 /* ---- mappings: without the lock ---- */
 
-/* What of these bytes is in memory says how the program writes: a huge page fits, and the pages are small and nobody else's. */
+/* What of these bytes is in memory says how the program writes: they are enough, and the pages are small and nobody else's. */
 static inline bool large_tells(const struct large *large, size_t bytes) {
-    return bytes >= HUGE_LEAST && !large->huge && !large->given;
+    return bytes >= HUGE_TELLS && !large->home && !large->huge && !large->given;
 }
 
 /* A new mapping. `replaced` bytes are held by the block that is to move into it. */

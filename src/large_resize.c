@@ -45,10 +45,17 @@ static struct large *large_warm_target(const struct large *large, size_t bytes) 
 
 /* A block is about to grow: whether its small pages say that it is written whole. Looked at when it has become twice as long. */
 static void large_look(struct large *large) {
-    if (!large_tells(large, large->bytes) || large->bytes / 2 >> UNIT_SHIFT < large->looked)
+    if (large->bytes < HUGE_LEAST || !large_tells(large, large->bytes) ||
+        large->bytes / 2 >> UNIT_SHIFT < large->looked)
         return;
     large->looked = (uint32_t)(large->bytes >> UNIT_SHIFT);
     large->whole = huge_look(large->start, large->bytes);
+}
+
+static void large_begin_growth(struct large *large) {
+    large_look(large);
+    if (large->bytes > LARGE_RUN_MOST && large->bytes <= LARGE_FIELD_MOST)
+        large_note_growth(large->bytes);
 }
 
 /* Asks for huge pages for where the block grows. */
@@ -213,7 +220,7 @@ void *large_resize(struct large *large, size_t size) {
     void *start = large->start;
     if (!large_grow_inside(large, bytes)) {
         if (bytes > large->bytes)
-            large_look(large);
+            large_begin_growth(large);
         start = large->home ? large_resize_run(large, bytes) : large_resize_mapping(large, bytes);
     }
     if (!start) /* its slack counts again */

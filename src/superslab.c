@@ -233,8 +233,7 @@ static bool superslab_wants_to_learn(void) {
     return superslab_is_full() && superslab_is_large_and_dense(dense_units(true)) && !superslab_grows_huge();
 }
 
-/* Before the first one. */
-static void superslab_prepare(void) {
+void superslab_prepare(void) {
     enum os_huge huge = os_huge_pages();
     if (huge == OS_HUGE_NEVER) /* or memory would stay for the sake of huge pages that there are none of */
         superslabs.huge_from = SIZE_MAX;

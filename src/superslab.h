@@ -83,6 +83,9 @@ size_t superslab_field_used(void);
 bool superslab_fields_pay(size_t outside);
 bool superslab_fields_may_grow(void);
 
+/* Whether what is free goes home at all. */
+bool superslab_goes_home(void);
+
 /* Gives back a run, or its tail: `home` is that of the run's start. `full`: all of its pages were touched. */
 void superslab_give_run(struct superslab *home, const void *start, unsigned units, bool full);
 
@@ -107,8 +110,8 @@ size_t superslab_purge(size_t keep, unsigned calls);
 /* Decommits about as many bytes of dirty units that are in no field, in a few calls: where new memory has come in one. */
 void superslab_purge_outside(size_t bytes);
 
-/* The same of units in fields: where new memory has come that is no unit. */
-void superslab_purge_fields(size_t bytes);
+/* The same of units in fields: where new memory has come that is no unit. Returns the bytes that went home. */
+size_t superslab_purge_fields(size_t bytes);
 
 /* Decommits the units that have been dirty since the last look ended, the youngest superslab's first, with at most `calls`
  * pieces of advice: what nobody has needed meanwhile. A few in a huge page stay, as splitting it costs more than they are.

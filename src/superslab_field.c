@@ -118,6 +118,8 @@ static bool superslab_map_field(void) {
     size_t size = SUPERSLAB_UNITS * (size_t)UNIT_SIZE, bytes = FIELD_SUPERSLABS * size;
     if (superslabs.no_more_fields)
         return false;
+    if (superslabs.count == 0)
+        superslab_prepare();
     bool may = superslabs.fields < FIELDS_MOST && !superslabs.asks_nothing && !os_addresses_are_few();
     unsigned char *start = may ? os_map_aligned(bytes, size, pagemap_hint_superslab(bytes, size)) : NULL;
     if (start) {
@@ -178,6 +180,10 @@ size_t superslab_field_used(void) {
 
 bool superslab_fields_pay(size_t outside) {
     return superslab_field_used() + outside >= superslabs.huge_from;
+}
+
+bool superslab_goes_home(void) {
+    return superslabs.decommit;
 }
 
 bool superslab_fields_may_grow(void) {
@@ -265,14 +271,16 @@ static struct superslab *superslab_next_in_fields(void) {
     return NULL;
 }
 
-void superslab_make_room(bool in_fields, size_t bytes) {
-    for (unsigned calls = 0; calls < ROOM_CALLS && bytes > 0; calls++) {
+size_t superslab_make_room(bool in_fields, size_t bytes) {
+    size_t all = 0;
+    for (unsigned calls = 0; calls < ROOM_CALLS && all < bytes; calls++) {
         struct superslab *home = in_fields ? superslab_next_in_fields() : superslab_next_outside();
         size_t gone = home ? superslab_purge_one(home) : 0;
         if (gone == 0)
             break;
-        bytes -= gone < bytes ? gone : bytes;
+        all += gone;
     }
+    return all;
 }
 
 void superslab_purge_outside(size_t bytes) {
@@ -281,10 +289,11 @@ void superslab_purge_outside(size_t bytes) {
     lock_release(&superslabs.lock);
 }
 
-void superslab_purge_fields(size_t bytes) {
+size_t superslab_purge_fields(size_t bytes) {
     if (!superslab_has_fields())
-        return;
+        return 0;
     lock_take(&superslabs.lock);
-    superslab_make_room(true, bytes);
+    size_t gone = superslab_make_room(true, bytes);
     lock_release(&superslabs.lock);
+    return gone;
 }

@@ -127,7 +127,10 @@ size_t superslab_purge_one(struct superslab *home);
 
 /* Where new memory has come in no field, or in one: about as much goes home of what is dirty in fields, or not. Under the lock, which is
  * not held during calls. */
-void superslab_make_room(bool in_fields, size_t bytes);
+size_t superslab_make_room(bool in_fields, size_t bytes);
+
+/* What is to be known before the first superslab. */
+void superslab_prepare(void);
 
 /* As superslab_return_used, for units of a run that may lie in several superslabs, counted from the start of `home`. */
 void superslab_return_pieces(struct superslab *home, unsigned from, unsigned units, bool full);

@@ -56,11 +56,40 @@ static void huge_P1_a_sparse_block_says_no(void **state) {
     assert_true(huge_wants(BLOCK));
 }
 
-static void huge_looks_at_blocks_that_hold_a_huge_page(void **state) {
+static void huge_looks_at_blocks_that_tell(void **state) {
+    (void)state;
+    memset(block, 1, HUGE_TELLS);
+    assert_false(huge_look(block, HUGE_TELLS - 64 * KIB));
+    assert_true(huge_look(block, HUGE_TELLS));
+    huge_learn(NULL, HUGE_TELLS, PAGES_SPARSE);
+    huge_watch(block, HUGE_TELLS); /* nobody knows what lies behind it */
+    assert_true(huge_wants(HUGE_TELLS));
+}
+
+/* What is known without a look. */
+static void huge_knows_three_states(void **state) {
     (void)state;
     memset(block, 1, BLOCK);
-    assert_false(huge_look(block, HUGE_LEAST - 64 * KIB));
-    assert_true(huge_look(block, HUGE_LEAST));
+    huge_watch(block, BLOCK);
+    assert_int_equal(huge_known(BLOCK), HUGE_UNKNOWN);
+    assert_true(huge_suits(BLOCK));
+    assert_int_equal(huge_known(BLOCK), HUGE_WHOLE);
+    huge_learn(NULL, BLOCK, PAGES_SPARSE);
+    assert_int_equal(huge_known(BLOCK), HUGE_SPARSE);
+    assert_int_equal(huge_known(2 * BLOCK), HUGE_UNKNOWN);
+}
+
+/* A probe that is not freed tells when the next one comes. */
+static void huge_P2_probes_tell_while_they_live(void **state) {
+    (void)state;
+    huge_learn(NULL, BLOCK, PAGES_DENSE);
+    huge_watch(block, BLOCK);
+    write_here_and_there();
+    while (!huge_probe_is_due(BLOCK))
+        assert_true(huge_wants(BLOCK));
+    assert_false(huge_wants(BLOCK));
+    assert_int_equal(huge_known(BLOCK), HUGE_SPARSE);
+    assert_false(huge_wants(BLOCK));
 }
 
 static void huge_P1_one_size_tells_nothing_of_another(void **state) {
@@ -89,12 +118,12 @@ static void huge_P1_one_size_tells_nothing_of_another(void **state) {
 
 static void huge_a_size_is_a_doubling(void **state) {
     (void)state;
-    assert_ptr_equal(huge_size_of(HUGE_LEAST), huges.sizes);
-    assert_ptr_equal(huge_size_of(2 * HUGE_LEAST - 1), huges.sizes);
-    assert_ptr_equal(huge_size_of(2 * HUGE_LEAST), huges.sizes + 1);
-    assert_ptr_equal(huge_size_of(HUGE_LEAST - 1), huges.sizes);
+    assert_ptr_equal(huge_size_of(HUGE_TELLS), huges.sizes);
+    assert_ptr_equal(huge_size_of(2 * HUGE_TELLS - 1), huges.sizes);
+    assert_ptr_equal(huge_size_of(2 * HUGE_TELLS), huges.sizes + 1);
+    assert_ptr_equal(huge_size_of(HUGE_TELLS - 1), huges.sizes);
     assert_ptr_equal(huge_size_of(0), huges.sizes);
-    assert_ptr_equal(huge_size_of(HUGE_LEAST << (HUGE_SIZES - 1)), huges.sizes + HUGE_SIZES - 1);
+    assert_ptr_equal(huge_size_of(HUGE_TELLS << (HUGE_SIZES - 1)), huges.sizes + HUGE_SIZES - 1);
     assert_ptr_equal(huge_size_of(SIZE_MAX), huges.sizes + HUGE_SIZES - 1);
 }
 
@@ -166,7 +195,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(huge_P1_a_sparse_block_says_no, setup, teardown),
         cmocka_unit_test_setup_teardown(huge_P1_one_size_tells_nothing_of_another, setup, teardown),
         cmocka_unit_test_setup_teardown(huge_a_size_is_a_doubling, setup, teardown),
-        cmocka_unit_test_setup_teardown(huge_looks_at_blocks_that_hold_a_huge_page, setup, teardown),
+        cmocka_unit_test_setup_teardown(huge_looks_at_blocks_that_tell, setup, teardown),
+        cmocka_unit_test_setup_teardown(huge_knows_three_states, setup, teardown),
+        cmocka_unit_test_setup_teardown(huge_P2_probes_tell_while_they_live, setup, teardown),
         cmocka_unit_test_setup_teardown(huge_watches_what_may_go, setup, teardown),
         cmocka_unit_test_setup_teardown(huge_watches_no_block_that_has_gone, setup, teardown),
         cmocka_unit_test_setup_teardown(huge_P2_some_are_probes, setup, teardown),

@@ -90,7 +90,7 @@ void dense_watch(enum dense_kind kind, void *start, size_t units, bool probe) {
 
 void dense_tell(enum dense_kind kind, size_t resident, size_t bytes) {
     assert_int_equal(kind, DENSE_LARGE);
-    assert_in_range(bytes, DENSE_LARGE_LEAST * UNIT_SIZE, HUGE_LEAST - 1);
+    assert_in_range(bytes, DENSE_LARGE_LEAST * UNIT_SIZE, SUPERSLAB_RUN_LARGEST * UNIT_SIZE);
     dense_fake.told++;
     dense_fake.resident = resident;
 }
@@ -725,7 +725,7 @@ static void large_new_runs_tell_once(void **state) {
 }
 
 static void learn_of_all_sizes(enum pages_density density) {
-    for (size_t size = HUGE_LEAST; size <= 64 * MIB; size *= 2) {
+    for (size_t size = HUGE_TELLS; size <= 64 * MIB; size *= 2) {
         huge_learn(NULL, size, density);
         huge_watch(NULL, size);
     }
@@ -896,7 +896,10 @@ static int begin_longer(void **state) {
     huge_configure(true);
     learn_of_all_sizes(PAGES_DENSE);
     memset(&larges.longer, 0, sizeof larges.longer);
+    larges.longer.few_others = true;
+    larges.longer.balance = 8 * MIB;
     larges.live_peak = larges.live;
+    larges.runs_in_fields = false;
     return 0;
 }
 
@@ -908,13 +911,21 @@ static int end_longer(void **state) {
     return 0;
 }
 
+/* Written whole, unless it is. */
+static void *new_whole_block(size_t size) {
+    unsigned char *block = new_block(size);
+    if (block[size / 3] != 0xa5 || block[size - UNIT_SIZE] != 0xa5)
+        memset(block, 0xa5, size);
+    return block;
+}
+
 enum { LONGER = 12, SHORT_ONE = 3 * MIB / 2, LONG_ONE = 3 * MIB };
 
 /* The odd ones are twice as long; returns how many of them are in fields. */
 static unsigned new_mixed(void **blocks, unsigned count) {
     unsigned inside = 0;
     for (unsigned i = 0; i < count; i++) {
-        blocks[i] = new_block(i % 2 ? LONG_ONE : SHORT_ONE);
+        blocks[i] = new_whole_block(i % 2 ? LONG_ONE : SHORT_ONE);
         inside += is_in_field(blocks[i]);
     }
     check_held();
@@ -932,10 +943,10 @@ static void large_longer_ones_are_in_fields_where_there_are_many(void **state) {
     (void)state;
     void *blocks[LONGER];
     assert_int_equal(new_mixed(blocks, 7), 0); /* 15 MiB */
-    void *next = new_block(LARGE_FIELD_MOST);
+    void *next = new_whole_block(LARGE_FIELD_MOST);
     assert_true(!is_in_field(next)); /* now it is enough */
     size_t live = larges.live;
-    blocks[7] = new_block(LARGE_FIELD_MOST);
+    blocks[7] = new_whole_block(LARGE_FIELD_MOST);
     assert_true(is_in_field(blocks[7]));
     assert_int_equal(larges.live, live);
     for (size_t unit = 1; unit < LARGE_FIELD_MOST / UNIT_SIZE; unit++)
@@ -953,15 +964,15 @@ static void large_longer_ones_of_one_length_are_not_in_fields(void **state) {
     enum { ALIKE = 8 * 16 };
     void *blocks[LONGER];
     for (unsigned i = 0; i < LONGER; i++) {
-        blocks[i] = new_block(i % 2 ? LONG_ONE : LONG_ONE / 5 * 4);
+        blocks[i] = new_whole_block(i % 2 ? LONG_ONE : LONG_ONE / 5 * 4);
         assert_true(!is_in_field(blocks[i]));
     }
     delete_all(blocks, LONGER);
     assert_in_range(new_mixed(blocks, LONGER), 1, LONGER);
     delete_all(blocks, LONGER);
     for (unsigned i = 0; i < ALIKE; i++)
-        delete_block(new_block(LONG_ONE));
-    void *block = new_block(LONG_ONE);
+        delete_block(new_whole_block(LONG_ONE));
+    void *block = new_whole_block(LONG_ONE);
     assert_true(!is_in_field(block));
     delete_block(block);
 }
@@ -976,41 +987,121 @@ static void large_longer_ones_beside_much_longer_ones_are_not_in_fields(void **s
     assert_int_equal(new_mixed(blocks, LONGER), 0);
     delete_all(blocks, LONGER);
     for (unsigned i = 0; i < 8 * 64; i++)
-        delete_block(new_block(i % 2 ? LONG_ONE : SHORT_ONE));
+        delete_block(new_whole_block(i % 2 ? LONG_ONE : SHORT_ONE));
     assert_in_range(new_mixed(blocks, LONGER), 1, LONGER);
     delete_all(blocks, LONGER);
     delete_block(much);
 }
 
-/* Nor those that grow or are aligned, as they would have to be copied; nor those of a length that is not written whole; nor where none
- * is to be kept when it is freed. */
-static void large_longer_ones_that_grow_are_not_in_fields(void **state) {
+/* What cannot be had counts as nothing. */
+static void large_longer_ones_that_are_refused_do_not_count(void **state) {
+    (void)state;
+    void *blocks[LONGER];
+    bool zeroed;
+    assert_in_range(new_mixed(blocks, LONGER), 1, LONGER);
+    for (unsigned i = 0; i < 3; i++)
+        assert_null(large_new(LARGE_MOST, 16, &zeroed));
+    void *block = new_whole_block(LARGE_FIELD_MOST);
+    assert_true(is_in_field(block));
+    delete_block(block);
+    delete_all(blocks, LONGER);
+}
+
+/* Nor where as many grow, or are of a length that is not written whole. */
+static void large_longer_ones_beside_others_that_grow_are_not_in_fields(void **state) {
     (void)state;
     void *blocks[LONGER];
     assert_in_range(new_mixed(blocks, LONGER), 1, LONGER);
+    unsigned inside = 0;
+    for (unsigned i = 0; i < LONGER; i++) {
+        struct large *large = record_of(blocks[i]);
+        bool in_field = large_is_in_field(large);
+        void *grown = large_resize(large, large->bytes + MIB);
+        assert_true(in_field ? grown == NULL : grown != NULL);
+        blocks[i] = grown ? grown : blocks[i];
+        inside += in_field;
+    }
+    assert_true(inside > 0);
+    void *block = new_whole_block(LONG_ONE);
+    assert_true(!is_in_field(block));
+    delete_block(block);
+    delete_all(blocks, LONGER);
+}
+
+static void large_longer_ones_beside_sparse_ones_are_not_in_fields(void **state) {
+    (void)state;
+    void *blocks[LONGER], *sparse[LONGER];
+    assert_in_range(new_mixed(blocks, LONGER), 1, LONGER);
+    huge_learn(NULL, LONG_ONE, PAGES_SPARSE);
+    huge_watch(NULL, LONG_ONE);
+    for (unsigned i = 0; i < LONGER; i++) {
+        sparse[i] = new_block(LONG_ONE);
+        assert_true(!is_in_field(sparse[i]));
+    }
+    void *block = new_whole_block(SHORT_ONE); /* which still is known to be written whole */
+    assert_true(!is_in_field(block));
+    delete_block(block);
+    delete_all(sparse, LONGER);
+    delete_all(blocks, LONGER);
+}
+
+/* Nor those that grow or are aligned, as they would have to be copied; nor where none is to be kept when it is freed. */
+static void large_longer_ones_that_grow_are_not_in_fields(void **state) {
+    (void)state;
+    void *blocks[LONGER];
+    bool zeroed;
+    assert_in_range(new_mixed(blocks, LONGER), 1, LONGER);
     void *grown = large_new_to_grow(LONG_ONE, SHORT_ONE);
     assert_true(!is_in_field(grown));
-    bool zeroed;
+    assert_true(record_of(grown)->given); /* a copy is there as a whole, and tells nothing */
     void *aligned = large_new(LONG_ONE, MIB, &zeroed);
     assert_true(!is_in_field(aligned));
-    learn_of_all_sizes(PAGES_SPARSE);
-    void *sparse = new_block(LONG_ONE);
-    assert_true(!is_in_field(sparse));
-    dense_fake.large_is_dense = false;
-    void *shorter = new_block(SHORT_ONE);
-    assert_true(!is_in_field(shorter));
-    learn_of_all_sizes(PAGES_DENSE);
     size_t limit = larges.cache_limit;
     larges.cache_limit = 0;
-    void *uncached = new_block(LONG_ONE);
+    void *uncached = new_whole_block(LONG_ONE);
     larges.cache_limit = limit;
     assert_true(!is_in_field(uncached));
     delete_block(uncached);
-    delete_block(shorter);
-    delete_block(sparse);
     delete_block(aligned);
     delete_block(grown);
     delete_all(blocks, LONGER);
+}
+
+/* Where fields and mappings drive each other out, longer ones are mappings for a while, and the next time for eight times as long. */
+static void large_longer_ones_are_not_in_fields_after_an_exchange(void **state) {
+    (void)state;
+    void *blocks[LONGER], *block;
+    assert_in_range(new_mixed(blocks, LONGER), 1, LONGER);
+    for (unsigned times = 1; times <= 8; times *= 8) {
+        larges.longer.exchanged = 0;
+        large_note_exchange(2 * (larges.live_peak + superslab_field_used()));
+        assert_int_equal(larges.longer.closed, 0);
+        large_note_exchange(UNIT_SIZE);
+        assert_int_equal(larges.longer.closed, 1024 * times);
+        large_note_exchange(1 << 30); /* what follows of that is no exchange */
+        for (unsigned i = 0; i < 1024 * times; i++) {
+            block = new_whole_block(i % 2 ? LONG_ONE : SHORT_ONE);
+            assert_true(!is_in_field(block));
+            delete_block(block);
+        }
+        block = new_whole_block(LARGE_FIELD_MOST);
+        assert_true(is_in_field(block));
+        delete_block(block);
+    }
+    delete_all(blocks, LONGER);
+}
+
+/* A field that came for them serves no run of which nobody knows that it is written whole. */
+static void large_fields_of_longer_ones_are_not_for_runs(void **state) {
+    (void)state;
+    void *blocks[LONGER];
+    dense_fake.large_is_dense = false;
+    assert_in_range(new_mixed(blocks, LONGER), 1, LONGER);
+    delete_all(blocks, LONGER);
+    assert_false(large_suits_field(512 * KIB, true));
+    larges.runs_in_fields = true;
+    assert_true(large_suits_field(512 * KIB, true));
+    larges.runs_in_fields = false;
 }
 
 /* What came as a mapping before does not wait for another one then. */
@@ -1023,7 +1114,7 @@ static void large_longer_ones_take_the_place_of_mappings(void **state) {
     delete_block(waits);
     size_t held = limit.held, mapped = larges.mapped_bytes;
     do
-        blocks[0] = new_block(LONG_ONE);
+        blocks[0] = new_whole_block(LONG_ONE);
     while (!is_in_field(blocks[0]));
     assert_true(larges.mapped_bytes <= mapped - LONG_ONE);
     assert_true(limit.held <= held);
@@ -1031,7 +1122,7 @@ static void large_longer_ones_take_the_place_of_mappings(void **state) {
     check_held();
 }
 
-/* Each HUGE_PROBE-th that brings new memory is in small pages (huge P2), and what is no huge page long is looked at when it goes. */
+/* Each HUGE_PROBE-th that brings new memory is in small pages (huge P2). */
 static void large_longer_ones_are_probed(void **state) {
     (void)state;
     enum { BLOCKS = 2 * HUGE_PROBE };
@@ -1040,16 +1131,13 @@ static void large_longer_ones_are_probed(void **state) {
     new_mixed(blocks, LONGER);
     unsigned probes = 0;
     for (unsigned i = 0; i < BLOCKS; i++) {
-        more[i] = new_block(2 * MIB);
+        more[i] = new_whole_block(2 * MIB);
         probes += !is_in_field(more[i]);
         assert_true(is_in_field(more[i]) || !record_of(more[i])->huge);
     }
     assert_in_range(probes, 1, 3);
-    unsigned told = dense_fake.told;
     delete_all(more, BLOCKS);
-    assert_int_equal(dense_fake.told, told);
     delete_all(blocks, LONGER);
-    assert_true(dense_fake.told > told);
 }
 
 /* Where there is no memory for a field, nor for a probe, what waits serves, and does not read as zero. */
@@ -2373,6 +2461,16 @@ int main(void) {
         cmocka_unit_test_setup_teardown(large_longer_ones_beside_much_longer_ones_are_not_in_fields,
                                         begin_longer, end_longer),
         cmocka_unit_test_setup_teardown(large_longer_ones_that_grow_are_not_in_fields, begin_longer,
+                                        end_longer),
+        cmocka_unit_test_setup_teardown(large_longer_ones_that_are_refused_do_not_count, begin_longer,
+                                        end_longer),
+        cmocka_unit_test_setup_teardown(large_longer_ones_beside_others_that_grow_are_not_in_fields,
+                                        begin_longer, end_longer),
+        cmocka_unit_test_setup_teardown(large_longer_ones_beside_sparse_ones_are_not_in_fields, begin_longer,
+                                        end_longer),
+        cmocka_unit_test_setup_teardown(large_longer_ones_are_not_in_fields_after_an_exchange, begin_longer,
+                                        end_longer),
+        cmocka_unit_test_setup_teardown(large_fields_of_longer_ones_are_not_for_runs, begin_longer,
                                         end_longer),
         cmocka_unit_test_setup_teardown(large_longer_ones_take_the_place_of_mappings, begin_longer,
                                         end_longer),
