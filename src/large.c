@@ -303,7 +303,8 @@ static void *large_new_block_of(size_t size, size_t bytes, size_t alignment, enu
                                 bool *zeroed) {
     size_t fit = spare_round(bytes);
     bool suits = wish != LARGE_WIDE && alignment == UNIT_SIZE && bytes <= LARGE_RUN_MOST;
-    bool field = large_suits_field(bytes, alignment == UNIT_SIZE && wish == LARGE_PLAIN);
+    bool plain = alignment == UNIT_SIZE && wish == LARGE_PLAIN;
+    bool field = bytes >= LARGE_FIELD_LEAST && large_suits_field(bytes, plain);
     void *block = field ? large_new_whole(size, bytes, zeroed) : NULL;
     if (block)
         return block;
@@ -321,7 +322,7 @@ static void *large_new_block_of(size_t size, size_t bytes, size_t alignment, enu
     return large_hand_out(large);
 }
 
-static void *large_new_block(size_t size, size_t alignment, enum large_wish wish, bool *zeroed) {
+static NOINLINE void *large_new_block(size_t size, size_t alignment, enum large_wish wish, bool *zeroed) {
     *zeroed = false;
     if (size > LARGE_MOST || alignment > PTRDIFF_MAX / 2)
         return NULL;

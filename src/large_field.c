@@ -83,5 +83,5 @@ bool large_suits_field(size_t bytes, bool plain) {
     if (bytes > LARGE_RUN_MOST)
         return plain && large_longer_suits_field(bytes);
     bool served = __atomic_load_n(&larges.runs_in_fields, __ATOMIC_RELAXED) && superslab_has_fields();
-    return plain && bytes >= LARGE_FIELD_LEAST && (large_is_known_whole(bytes) || served);
+    return plain && (large_is_known_whole(bytes) || served);
 }
