@@ -37,7 +37,7 @@ enum {
     TAKEN = 4000,
     BAR_TAKEN = 3000,
     BAR_HELD = 170,
-    BAR_TAKEN_LONG = 8000,
+    BAR_TAKEN_LONG = 12000,
     BAR_HELD_LONG = 135
 };
 enum { NAMED = 8, LONG = 11500, SHORT = 1000, SHORT_EACH = 6 };
