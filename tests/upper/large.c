@@ -896,7 +896,8 @@ static int begin_longer(void **state) {
     huge_configure(true);
     learn_of_all_sizes(PAGES_DENSE);
     memset(&larges.longer, 0, sizeof larges.longer);
-    larges.longer.few_others = true;
+    larges.longer.seen = larges.longer.others = 8;
+    larges.longer.mixed = larges.longer.few_others = true;
     larges.longer.balance = 8 * MIB;
     larges.live_peak = larges.live;
     larges.runs_in_fields = false;
@@ -963,6 +964,8 @@ static void large_longer_ones_of_one_length_are_not_in_fields(void **state) {
     (void)state;
     enum { ALIKE = 8 * 16 };
     void *blocks[LONGER];
+    larges.longer.seen = larges.longer.others = 0;
+    larges.longer.mixed = false;
     for (unsigned i = 0; i < LONGER; i++) {
         blocks[i] = new_whole_block(i % 2 ? LONG_ONE : LONG_ONE / 5 * 4);
         assert_true(!is_in_field(blocks[i]));
@@ -993,6 +996,36 @@ static void large_longer_ones_beside_much_longer_ones_are_not_in_fields(void **s
     delete_block(much);
 }
 
+/* That they are few has to be seen first, in 64 MiB; how many they were is bounded, whatever their lengths. */
+static void large_longer_ones_are_watched_before_they_are_in_fields(void **state) {
+    (void)state;
+    void *blocks[LONGER];
+    larges.longer.few_others = false;
+    larges.longer.balance = 0;
+    assert_int_equal(new_mixed(blocks, LONGER), 0);
+    delete_all(blocks, LONGER);
+    for (unsigned i = 0; i < LONGER; i++)
+        delete_block(new_whole_block(LARGE_FIELD_MOST));
+    assert_in_range(new_mixed(blocks, LONGER), 1, LONGER);
+    delete_all(blocks, LONGER);
+    for (unsigned i = 0; i < 3; i++) {
+        large_note_longer(LARGE_MOST, true);
+        assert_true(i == 0 || larges.longer.balance == -(ptrdiff_t)(64 * MIB));
+    }
+}
+
+/* Nor with less than is wanted for huge pages, nor where what is free does not go home. */
+static void large_longer_ones_are_in_fields_where_the_options_say_so(void **state) {
+    (void)state;
+    for (int decommits = 0; decommits < 2; decommits++) {
+        void *blocks[LONGER];
+        superslab_configure(decommits ? 64 * MIB : 2 * MIB, decommits, false);
+        assert_int_equal(new_mixed(blocks, LONGER), 0);
+        delete_all(blocks, LONGER);
+    }
+    superslab_configure(2 * MIB, true, false);
+}
+
 /* What cannot be had counts as nothing. */
 static void large_longer_ones_that_are_refused_do_not_count(void **state) {
     (void)state;
@@ -1013,6 +1046,16 @@ static void large_longer_ones_beside_others_that_grow_are_not_in_fields(void **s
     void *blocks[LONGER];
     assert_in_range(new_mixed(blocks, LONGER), 1, LONGER);
     unsigned inside = 0;
+    huge_learn(NULL, LONG_ONE, PAGES_SPARSE);
+    huge_watch(NULL, LONG_ONE);
+    for (unsigned i = 0; i < LONGER; i++) {
+        struct large *large = record_of(blocks[i]);
+        if (i % 2 && large_is_in_field(large)) {
+            assert_null(large_resize(large, large->bytes + MIB));
+            assert_int_equal(huge_known(LONG_ONE), HUGE_SPARSE); /* what is in huge pages tells nothing */
+        }
+    }
+    huge_learn(NULL, LONG_ONE, PAGES_DENSE);
     for (unsigned i = 0; i < LONGER; i++) {
         struct large *large = record_of(blocks[i]);
         bool in_field = large_is_in_field(large);
@@ -1032,6 +1075,9 @@ static void large_longer_ones_beside_sparse_ones_are_not_in_fields(void **state)
     (void)state;
     void *blocks[LONGER], *sparse[LONGER];
     assert_in_range(new_mixed(blocks, LONGER), 1, LONGER);
+    void *free = new_whole_block(LONG_ONE);
+    assert_true(is_in_field(free));
+    delete_block(free); /* that would be room */
     huge_learn(NULL, LONG_ONE, PAGES_SPARSE);
     huge_watch(NULL, LONG_ONE);
     for (unsigned i = 0; i < LONGER; i++) {
@@ -1110,15 +1156,20 @@ static void large_longer_ones_take_the_place_of_mappings(void **state) {
     void *blocks[LONGER], *waits = new_dense_block(LARGE_FIELD_MOST);
     assert_in_range(new_mixed(blocks, LONGER), 1, LONGER);
     delete_all(blocks, LONGER);
+    large_purge(0, ALWAYS);
     superslab_unmap_free();
     delete_block(waits);
-    size_t held = limit.held, mapped = larges.mapped_bytes;
-    do
-        blocks[0] = new_whole_block(LONG_ONE);
-    while (!is_in_field(blocks[0]));
-    assert_true(larges.mapped_bytes <= mapped - LONG_ONE);
+    size_t held = limit.held, mapped = larges.mapped_bytes, exchanged = larges.longer.exchanged;
+    void *block = new_whole_block(LONG_ONE);
+    assert_true(is_in_field(block));
+    assert_int_equal(larges.mapped_bytes, mapped - LARGE_FIELD_MOST);
     assert_true(limit.held <= held);
-    delete_block(blocks[0]);
+    assert_true(larges.longer.exchanged > exchanged); /* what was live lets some of it fade */
+    delete_block(block);
+    exchanged = larges.longer.exchanged;
+    void *mapping = new_block(4 * LARGE_FIELD_MOST);
+    assert_true(larges.longer.exchanged > exchanged);
+    delete_block(mapping);
     check_held();
 }
 
@@ -2464,6 +2515,10 @@ int main(void) {
                                         end_longer),
         cmocka_unit_test_setup_teardown(large_longer_ones_that_are_refused_do_not_count, begin_longer,
                                         end_longer),
+        cmocka_unit_test_setup_teardown(large_longer_ones_are_watched_before_they_are_in_fields, begin_longer,
+                                        end_longer),
+        cmocka_unit_test_setup_teardown(large_longer_ones_are_in_fields_where_the_options_say_so,
+                                        begin_longer, end_longer),
         cmocka_unit_test_setup_teardown(large_longer_ones_beside_others_that_grow_are_not_in_fields,
                                         begin_longer, end_longer),
         cmocka_unit_test_setup_teardown(large_longer_ones_beside_sparse_ones_are_not_in_fields, begin_longer,
