@@ -235,10 +235,12 @@ static NOINLINE struct large *large_new_from_below(size_t size, size_t bytes, si
                                                    enum large_wish wish, bool *zeroed) {
     bool run = bytes <= LARGE_RUN_MOST && alignment == UNIT_SIZE;
     struct large *large = run ? large_new_run(size, bytes, wish, zeroed) : NULL;
-    if (!large && !run && wish == LARGE_PROBE)
-        large = large_map(fit, alignment, 0); /* what waits would tell nothing */
-    else if (!large)                          /* superslabs end at a TiB */
+    if (!large && !run && wish == LARGE_PROBE) { /* what waits would tell nothing */
+        large = large_map(fit, alignment, 0);
+        *zeroed = large != NULL;
+    } else if (!large) { /* superslabs end at a TiB */
         large = large_new_mapping(fit, alignment, zeroed);
+    }
     if (!large)
         return NULL;
     if (wish == LARGE_WIDE &&

@@ -139,6 +139,10 @@ size_t large_waiting_bytes(void);
 /* Bytes in memory that may wait; told by lifecycle once. */
 void large_configure(size_t cache_bytes);
 
+/* Whether blocks that are longer than a run may lie in fields: where what is free there may rest as long as the process stays within its
+ * own peak, and goes home then. Told by lifecycle once. docs/experiments/fields.md */
+void large_keep_longer(bool keep);
+
 size_t large_mapped_bytes(void); /* mappings, live and waiting */
 size_t large_cached_bytes(void); /* those that wait */
 

@@ -4,12 +4,12 @@
 enum {
     LARGE_SEEN_MOST = 64, /* blocks: then both counts are halved */
     LARGE_SEEN_LEAST = 8,
-    LARGE_MIXED_OF = 4,      /* one of so many is of another length: they are mixed */
-    LARGE_UNIFORM_OF = 8,    /* fewer: they are not any more */
-    LARGE_BALANCED_OF = 8,   /* what is not for fields is to be no more than so many parts of the bytes */
-    LARGE_EXCHANGED_OF = 32, /* likewise what goes of one kind for the other */
-    LARGE_CLOSED = 1024,     /* blocks; eight times as many the next time */
-    LARGE_CLOSED_MOST = 7    /* times */
+    LARGE_MIXED_OF = 4,       /* one of so many is of another length: they are mixed */
+    LARGE_UNIFORM_OF = 8,     /* fewer: they are not any more */
+    LARGE_BALANCED_OF = 8,    /* what is not for fields is to be no more than so many parts of the bytes */
+    LARGE_EXCHANGED_OF = 128, /* likewise what goes of one kind for the other */
+    LARGE_CLOSED = 1024,      /* blocks; eight times as many the next time */
+    LARGE_CLOSED_MOST = 7     /* times */
 };
 
 #define LARGE_BALANCE ((ptrdiff_t)(64 * MIB)) /* further it does not go: that is how soon it turns */
@@ -81,15 +81,19 @@ void large_note_longer(size_t bytes, bool plain) {
         large_note_mix(large_is_other(bytes, larges.longer.last));
         larges.longer.last = bytes;
     }
-    larges.longer.enough |= large_longer_live() >= LARGE_LONGER_FROM &&
-                            superslab_fields_pay(larges.live_peak) && superslab_goes_home();
+    larges.longer.enough |=
+        large_longer_live() >= LARGE_LONGER_FROM && superslab_fields_pay(larges.live_peak);
     favour_release(&larges.lock);
 }
 
 bool large_longer_suits_field(size_t bytes) {
     favour_take(&larges.lock);
     bool open = larges.longer.enough && larges.longer.mixed && larges.longer.few_others &&
-                larges.longer.closed == 0 && larges.cache_limit > 0;
+                larges.longer.closed == 0 && larges.keeps_longer && larges.cache_limit > 0;
     favour_release(&larges.lock);
     return open && bytes <= LARGE_FIELD_MOST && huge_suits(bytes);
+}
+
+void large_keep_longer(bool keep) {
+    larges.keeps_longer = keep;
 }

@@ -48,6 +48,7 @@ struct larges {
     unsigned waiting; /* blocks in large_cache */
     unsigned hands;   /* that may hold something; atomic, relaxed */
     struct spare_recent recent; /* freed last: not in spare yet */
+    bool keeps_longer;          /* large_keep_longer */
     bool runs_in_fields;        /* fields are for runs, too; atomic, relaxed */
     struct {
         uint32_t seen, others; /* blocks, and of these, how many are of another length than the one before */

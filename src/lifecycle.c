@@ -119,6 +119,7 @@ static void lifecycle_tell_rooms(size_t keep_free_default) {
     heap_configure((unsigned)options.prewarm, options.keep_free / 16, options.keep_free / 2,
                    options.populate);
     large_configure(options.large_cache);
+    large_keep_longer(purge_within_peak && options.decommit == DECOMMIT_DONTNEED);
     huge_configure(options.huge_pages);
     superslab_configure(options.huge_pages ? options.huge_from : SIZE_MAX, options.decommit != DECOMMIT_OFF,
                         options.decommit == DECOMMIT_FREE);

@@ -83,9 +83,6 @@ size_t superslab_field_used(void);
 bool superslab_fields_pay(size_t outside);
 bool superslab_fields_may_grow(void);
 
-/* Whether what is free goes home at all. */
-bool superslab_goes_home(void);
-
 /* Gives back a run, or its tail: `home` is that of the run's start. `full`: all of its pages were touched. */
 void superslab_give_run(struct superslab *home, const void *start, unsigned units, bool full);
 

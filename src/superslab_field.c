@@ -182,10 +182,6 @@ bool superslab_fields_pay(size_t outside) {
     return superslab_field_used() + outside >= superslabs.huge_from;
 }
 
-bool superslab_goes_home(void) {
-    return superslabs.decommit;
-}
-
 bool superslab_fields_may_grow(void) {
     return !__atomic_load_n(&superslabs.no_more_fields, __ATOMIC_RELAXED);
 }

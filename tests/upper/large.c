@@ -901,6 +901,7 @@ static int begin_longer(void **state) {
     larges.longer.balance = 8 * MIB;
     larges.live_peak = larges.live;
     larges.runs_in_fields = false;
+    large_keep_longer(true);
     return 0;
 }
 
@@ -1014,12 +1015,14 @@ static void large_longer_ones_are_watched_before_they_are_in_fields(void **state
     }
 }
 
-/* Nor with less than is wanted for huge pages, nor where what is free does not go home. */
+/* Nor with less than is wanted for huge pages, nor where what is free may not rest. */
 static void large_longer_ones_are_in_fields_where_the_options_say_so(void **state) {
     (void)state;
-    for (int decommits = 0; decommits < 2; decommits++) {
+    for (int keep = 0; keep < 2; keep++) {
         void *blocks[LONGER];
-        superslab_configure(decommits ? 64 * MIB : 2 * MIB, decommits, false);
+        superslab_configure(keep ? 64 * MIB : 2 * MIB, true, false);
+        large_keep_longer(keep);
+        larges.longer.enough = false;
         assert_int_equal(new_mixed(blocks, LONGER), 0);
         delete_all(blocks, LONGER);
     }

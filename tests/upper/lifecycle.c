@@ -242,6 +242,10 @@ void large_configure(size_t cache_bytes) {
     assert_int_equal(cache_bytes, 77);
 }
 
+void large_keep_longer(bool keep) {
+    assert_int_equal(keep, purge_within_peak && options.decommit == DECOMMIT_DONTNEED);
+}
+
 void huge_configure(bool huge_pages) {
     assert_true(huge_pages);
 }
