@@ -243,8 +243,7 @@ static NOINLINE struct large *large_new_from_below(size_t size, size_t bytes, si
     }
     if (!large)
         return NULL;
-    if (wish == LARGE_WIDE &&
-        !large->home) { /* what is copied into it is all there, whatever the program wrote */
+    if (wish == LARGE_WIDE && !large->home) { /* a copy is all there, whatever the program wrote */
         large->given = true;
         huge_watch(NULL, fit);
     }
@@ -292,12 +291,11 @@ static void *large_new_recent(size_t bytes, size_t fit, size_t alignment, enum l
 }
 
 /* In a field, or to tell whether others may be. NULL: neither. */
-static NOINLINE void *large_new_whole(size_t size, size_t bytes, bool *zeroed) {
+static NOINLINE void *large_new_whole(size_t size, size_t bytes, size_t fit, bool *zeroed) {
     bool probe;
     struct large *large = large_new_in_field(bytes, &probe, zeroed);
     if (!large && probe)
-        large = large_new_from_below(size, bytes, bytes > LARGE_RUN_MOST ? spare_round(bytes) : bytes,
-                                     UNIT_SIZE, LARGE_PROBE, zeroed);
+        large = large_new_from_below(size, bytes, fit, UNIT_SIZE, LARGE_PROBE, zeroed);
     return large_hand_out(large);
 }
 
@@ -307,7 +305,7 @@ static void *large_new_block_of(size_t size, size_t bytes, size_t alignment, enu
     bool suits = wish != LARGE_WIDE && alignment == UNIT_SIZE && bytes <= LARGE_RUN_MOST;
     bool plain = alignment == UNIT_SIZE && wish == LARGE_PLAIN;
     bool field = bytes >= LARGE_FIELD_LEAST && large_suits_field(bytes, plain);
-    void *block = field ? large_new_whole(size, bytes, zeroed) : NULL;
+    void *block = field ? large_new_whole(size, bytes, fit, zeroed) : NULL;
     if (block)
         return block;
     *zeroed = false;

@@ -118,6 +118,9 @@ uint64_t superslab_begun(const struct superslab *home);
 /* Whether the heap is one that gets huge pages. */
 bool superslab_wants_huge(void);
 
+/* What is to be known before the first superslab. Under the lock. */
+void superslab_prepare(void);
+
 /* ---- superslab_home ---- */
 
 /* Decommits the first dirty units of a superslab that has any. Under the lock, which is not held during the call. Returns the bytes. */
@@ -126,11 +129,8 @@ size_t superslab_purge_one(struct superslab *home);
 /* ---- superslab_field ---- */
 
 /* Where new memory has come in no field, or in one: about as much goes home of what is dirty in fields, or not. Under the lock, which is
- * not held during calls. */
+ * not held during calls. Returns the bytes that went home. */
 size_t superslab_make_room(bool in_fields, size_t bytes);
-
-/* What is to be known before the first superslab. */
-void superslab_prepare(void);
 
 /* As superslab_return_used, for units of a run that may lie in several superslabs, counted from the start of `home`. */
 void superslab_return_pieces(struct superslab *home, unsigned from, unsigned units, bool full);

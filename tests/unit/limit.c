@@ -314,6 +314,12 @@ static void limit_hold_counts_whatever_the_limit(void **state) {
     assert_true(limit_take(50));
 }
 
+/* Calls that may make a mapping. */
+static void count_after(unsigned calls) {
+    os_counts.map += calls;
+    limit_count_mappings();
+}
+
 static void limit_P5_splits_nothing_above_four_fifths(void **state) {
     (void)state;
     fake.allowed = 10000;
@@ -329,25 +335,20 @@ static void limit_P5_splits_nothing_above_four_fifths(void **state) {
     fake.mappings = 7999;
     limit_count_mappings();
     assert_int_equal(fake.counts, 1);
-    os_counts.map += 1;
-    limit_count_mappings();
+    count_after(1);
     assert_int_equal(fake.counts, 2);
     assert_true(limit_may_split());
     fake.mappings = 8000;
-    os_counts.map += LIMIT_NEXT_LOOK;
-    limit_count_mappings();
+    count_after(LIMIT_NEXT_LOOK);
     assert_false(limit_may_split());
     assert_int_equal(fake.lines, 1);
-    os_counts.map += LIMIT_NEXT_LOOK;
-    limit_count_mappings();
+    count_after(LIMIT_NEXT_LOOK);
     assert_false(limit_may_split());
     fake.mappings = 10;
-    os_counts.map += LIMIT_NEXT_LOOK;
-    limit_count_mappings();
+    count_after(LIMIT_NEXT_LOOK);
     assert_true(limit_may_split());
     fake.mappings = 9000;
-    os_counts.map += LIMIT_FIRST_LOOK * 2;
-    limit_count_mappings();
+    count_after(LIMIT_FIRST_LOOK * 2);
     assert_false(limit_may_split());
     assert_int_equal(fake.lines, 1); /* said once */
     assert_int_equal(fake.asked, 1);
@@ -374,11 +375,9 @@ static void limit_P5_waits_for_a_look_only_while_there_is_room(void **state) {
     assert_int_equal(fake.counts, 1);
     limit.count_at = UINT64_MAX;
     fake.mappings = 8000;
-    os_counts.map += 2999;
-    limit_count_mappings();
+    count_after(2999);
     assert_int_equal(fake.counts, 1);
-    os_counts.map += 1;
-    limit_count_mappings();
+    count_after(1);
     assert_int_equal(fake.counts, 2);
     assert_false(limit_may_split());
     assert_int_equal(limit.count_at, LIMIT_FIRST_LOOK + 3000 + LIMIT_NEXT_LOOK);

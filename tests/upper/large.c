@@ -743,6 +743,12 @@ static bool is_in_field(void *block) {
     return large_is_in_field(record_of(block));
 }
 
+static void delete_all(void **blocks, unsigned count) {
+    for (unsigned i = 0; i < count; i++)
+        delete_block(blocks[i]);
+    check_held();
+}
+
 static int begin_fields(void **state) {
     kernel_reset(state);
     large_purge(0, ALWAYS);
@@ -767,7 +773,7 @@ static int end_fields(void **state) {
 static void large_whole_blocks_are_in_fields(void **state) {
     (void)state;
     enum { OUTSIDE = 4, INSIDE = 20, BLOCKS = OUTSIDE + INSIDE };
-    unsigned char *blocks[BLOCKS];
+    void *blocks[BLOCKS];
     unsigned outside = 0;
     size_t live = larges.live, held = larges.held;
     for (unsigned i = 0; i < BLOCKS; i++) {
@@ -780,16 +786,14 @@ static void large_whole_blocks_are_in_fields(void **state) {
     assert_in_range(dense_fake.probes, 0, 1); /* four come with each huge page */
     assert_int_equal(larges.live - live, outside * 512 * KIB);
     assert_int_equal(larges.held - held, outside * 512 * KIB);
-    for (unsigned i = 0; i < BLOCKS; i++)
-        delete_block(blocks[i]);
-    check_held();
+    delete_all(blocks, BLOCKS);
 }
 
 /* One of DENSE_WATCHES that bring new memory is in small pages, and is looked at. */
 static void large_fields_are_probed(void **state) {
     (void)state;
     enum { BLOCKS = 4 + 4 * DENSE_WATCHES };
-    unsigned char *blocks[BLOCKS];
+    void *blocks[BLOCKS];
     unsigned outside = 0;
     for (unsigned i = 0; i < BLOCKS; i++) {
         blocks[i] = new_block(MIB); /* each second brings a huge page */
@@ -797,9 +801,7 @@ static void large_fields_are_probed(void **state) {
     }
     assert_in_range(dense_fake.probes, 1, 2);
     assert_int_equal(outside, 2 + dense_fake.probes);
-    for (unsigned i = 0; i < BLOCKS; i++)
-        delete_block(blocks[i]);
-    check_held();
+    delete_all(blocks, BLOCKS);
 }
 
 /* A mapping takes the place of what is free in fields. */
@@ -932,12 +934,6 @@ static unsigned new_mixed(void **blocks, unsigned count) {
     }
     check_held();
     return inside;
-}
-
-static void delete_all(void **blocks, unsigned count) {
-    for (unsigned i = 0; i < count; i++)
-        delete_block(blocks[i]);
-    check_held();
 }
 
 /* From 16 MiB that were live at once on; and even if fewer are live since then. */
@@ -1174,6 +1170,25 @@ static void large_longer_ones_take_the_place_of_mappings(void **state) {
     assert_true(larges.longer.exchanged > exchanged);
     delete_block(mapping);
     check_held();
+}
+
+/* A probe has pages of its own, although what waits holds enough. */
+static void large_longer_ones_are_probed_beside_what_waits(void **state) {
+    (void)state;
+    void *blocks[LONGER], *waits = new_dense_block(LARGE_FIELD_MOST);
+    assert_in_range(new_mixed(blocks, LONGER), 1, LONGER);
+    delete_block(waits);
+    larges.live_peak = larges.live; /* more than that is too much: it would serve */
+    while (!huge_probe_is_due(2 * MIB))
+        assert_true(huge_wants(2 * MIB));
+    bool zeroed;
+    unsigned char *probe = large_new(2 * MIB, UNIT_SIZE, &zeroed);
+    assert_non_null(probe);
+    assert_true(zeroed && !is_in_field(probe) && !record_of(probe)->given);
+    enum pages_density density;
+    assert_int_equal(pages_resident(probe, 2 * MIB, &density), 0);
+    delete_block(probe);
+    delete_all(blocks, LONGER);
 }
 
 /* Each HUGE_PROBE-th that brings new memory is in small pages (huge P2). */
@@ -2533,6 +2548,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(large_longer_ones_take_the_place_of_mappings, begin_longer,
                                         end_longer),
         cmocka_unit_test_setup_teardown(large_longer_ones_are_probed, begin_longer, end_longer),
+        cmocka_unit_test_setup_teardown(large_longer_ones_are_probed_beside_what_waits, begin_longer,
+                                        end_longer),
         cmocka_unit_test_setup(large_new_runs_are_watched, setup),
         cmocka_unit_test_setup(large_growing_is_copied_into_what_is_warm, setup),
         cmocka_unit_test_setup(large_shrinks_into_slack, setup),
