@@ -16,34 +16,36 @@ enum {
 #define LARGE_BALANCE_GOOD ((ptrdiff_t)(8 * MIB))
 #define LARGE_LONGER_FROM (16 * MIB) /* of live blocks */
 
+SPARSE struct large_longer large_longer;
+
 /* Two are of one length if the longer one may serve for the other: then what waits does. */
 static bool large_is_other(size_t bytes, size_t before) {
     return bytes > before + before / 4 || before > bytes + bytes / 4;
 }
 
 static void large_note_mix(bool other) {
-    if (larges.longer.seen >= LARGE_SEEN_MOST) {
-        larges.longer.seen /= 2;
-        larges.longer.others /= 2;
+    if (large_longer.seen >= LARGE_SEEN_MOST) {
+        large_longer.seen /= 2;
+        large_longer.others /= 2;
     }
-    larges.longer.seen++;
-    larges.longer.others += other;
-    unsigned of = larges.longer.mixed ? LARGE_UNIFORM_OF : LARGE_MIXED_OF;
-    larges.longer.mixed =
-        larges.longer.seen >= LARGE_SEEN_LEAST && larges.longer.others * of > larges.longer.seen;
+    large_longer.seen++;
+    large_longer.others += other;
+    unsigned of = large_longer.mixed ? LARGE_UNIFORM_OF : LARGE_MIXED_OF;
+    large_longer.mixed =
+        large_longer.seen >= LARGE_SEEN_LEAST && large_longer.others * of > large_longer.seen;
 }
 
 static void large_note_fit(size_t bytes) {
-    ptrdiff_t balance = larges.longer.balance + (ptrdiff_t)(bytes / LARGE_BALANCED_OF);
-    larges.longer.balance = balance < LARGE_BALANCE ? balance : LARGE_BALANCE;
-    larges.longer.few_others |= balance >= LARGE_BALANCE_GOOD;
+    ptrdiff_t balance = large_longer.balance + (ptrdiff_t)(bytes / LARGE_BALANCED_OF);
+    large_longer.balance = balance < LARGE_BALANCE ? balance : LARGE_BALANCE;
+    large_longer.few_others |= balance >= LARGE_BALANCE_GOOD;
 }
 
 static void large_note_unfit(size_t bytes) {
     ptrdiff_t less = bytes < (size_t)LARGE_BALANCE ? (ptrdiff_t)bytes : LARGE_BALANCE,
-              balance = larges.longer.balance - less;
-    larges.longer.balance = balance > -LARGE_BALANCE ? balance : -LARGE_BALANCE;
-    larges.longer.few_others &= balance > 0;
+              balance = large_longer.balance - less;
+    large_longer.balance = balance > -LARGE_BALANCE ? balance : -LARGE_BALANCE;
+    large_longer.few_others &= balance > 0;
 }
 
 void large_note_growth(size_t bytes) {
@@ -58,38 +60,37 @@ static size_t large_longer_live(void) {
 }
 
 void large_note_exchange(size_t bytes) {
-    if (!larges.longer.enough || larges.longer.closed > 0)
+    if (!large_longer.enough || large_longer.closed > 0)
         return;
-    larges.longer.exchanged += bytes;
-    if (larges.longer.exchanged <= 2 * large_longer_live())
+    large_longer.exchanged += bytes;
+    if (large_longer.exchanged <= 2 * large_longer_live())
         return;
-    larges.longer.exchanged = 0;
-    larges.longer.closed = LARGE_CLOSED << 3 * larges.longer.times;
-    larges.longer.times += larges.longer.times < LARGE_CLOSED_MOST;
+    large_longer.exchanged = 0;
+    large_longer.closed = LARGE_CLOSED << 3 * large_longer.times;
+    large_longer.times += large_longer.times < LARGE_CLOSED_MOST;
 }
 
 void large_note_longer(size_t bytes, bool plain) {
     favour_take(&larges.lock);
     size_t exchanged = bytes / LARGE_EXCHANGED_OF;
-    larges.longer.exchanged -= exchanged < larges.longer.exchanged ? exchanged : larges.longer.exchanged;
-    larges.longer.closed -= larges.longer.closed > 0;
+    large_longer.exchanged -= exchanged < large_longer.exchanged ? exchanged : large_longer.exchanged;
+    large_longer.closed -= large_longer.closed > 0;
     if (bytes > LARGE_FIELD_MOST || huge_known(bytes) == HUGE_SPARSE)
         large_note_unfit(bytes);
     else if (plain)
         large_note_fit(bytes);
     if (bytes <= LARGE_FIELD_MOST && plain) {
-        large_note_mix(large_is_other(bytes, larges.longer.last));
-        larges.longer.last = bytes;
+        large_note_mix(large_is_other(bytes, large_longer.last));
+        large_longer.last = bytes;
     }
-    larges.longer.enough |=
-        large_longer_live() >= LARGE_LONGER_FROM && superslab_fields_pay(larges.live_peak);
+    large_longer.enough |= large_longer_live() >= LARGE_LONGER_FROM && superslab_fields_pay(larges.live_peak);
     favour_release(&larges.lock);
 }
 
 bool large_longer_suits_field(size_t bytes) {
     favour_take(&larges.lock);
-    bool open = larges.longer.enough && larges.longer.mixed && larges.longer.few_others &&
-                larges.longer.closed == 0 && larges.keeps_longer && larges.cache_limit > 0;
+    bool open = large_longer.enough && large_longer.mixed && large_longer.few_others &&
+                large_longer.closed == 0 && larges.keeps_longer && larges.cache_limit > 0;
     favour_release(&larges.lock);
     return open && bytes <= LARGE_FIELD_MOST && huge_suits(bytes);
 }

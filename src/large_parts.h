@@ -43,27 +43,31 @@ struct larges {
     size_t slack;           /* what roomy blocks stand on beyond their bytes */
     size_t
         outside; /* slack, and what hands may hold as measured, in one word, as each free reads it; atomic, relaxed: a hint */
-    size_t unseen;    /* of long blocks that wait: what is not in memory, as last measured, but may be */
-    uint32_t looks;   /* of large_purge_rested */
-    unsigned waiting; /* blocks in large_cache */
-    unsigned hands;   /* that may hold something; atomic, relaxed */
+    size_t unseen;       /* of long blocks that wait: what is not in memory, as last measured, but may be */
+    uint32_t looks;      /* of large_purge_rested */
+    unsigned waiting;    /* blocks in large_cache */
+    unsigned hands;      /* that may hold something; atomic, relaxed */
+    bool keeps_longer;   /* large_keep_longer */
+    bool runs_in_fields; /* fields are for runs, too; atomic, relaxed */
     struct spare_recent recent; /* freed last: not in spare yet */
-    bool keeps_longer;          /* large_keep_longer */
-    bool runs_in_fields;        /* fields are for runs, too; atomic, relaxed */
-    struct {
-        uint32_t seen, others; /* blocks, and of these, how many are of another length than the one before */
-        bool mixed;            /* that are many */
-        bool enough;           /* was live at once for fields */
-        bool few_others;       /* the balance is good */
-        size_t last;           /* bytes of the last one */
-        ptrdiff_t balance;     /* a part of their bytes, without those of blocks that are not for fields */
-        size_t exchanged; /* bytes that went of fields for mappings, or of mappings for fields, of late */
-        uint32_t closed,
-            times; /* blocks that come until they may lie in fields again, and how often that was */
-    } longer;      /* what is asked for that is too long for a run: docs/experiments/fields.md */
 };
 
 extern struct larges larges;
+
+/* What is asked for that is too long for a run, of late; under the lock. Apart, as large_cache is. docs/experiments/fields.md */
+struct large_longer {
+    uint32_t seen, others; /* blocks, and of these, how many are of another length than the one before */
+    bool mixed;            /* that are many */
+    bool enough;           /* was live at once for fields */
+    bool few_others;       /* the balance is good */
+    uint32_t closed;       /* blocks that come until they may lie in fields again, ... */
+    uint32_t times;        /* ... and how often that was */
+    size_t last;           /* bytes of the last one */
+    size_t exchanged;      /* bytes that went of fields for mappings, or of mappings for fields */
+    ptrdiff_t balance;     /* a part of their bytes, without those of blocks that are not for fields */
+};
+
+extern struct large_longer large_longer;
 
 /* All that spare has, in no order: for who looks from outside. Apart: a program without large blocks touches none of it. */
 extern struct large *large_cache[LARGE_WAITING_MOST + 1];
