@@ -1,7 +1,7 @@
 //! The ends of threads, and fork: the same with libc's malloc beside hakmem as where hakmem is all there is.
 
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -79,18 +79,30 @@ fn thread_locals_allocate_to_the_last() {
 }
 
 /// The child frees what its parent had, allocates, starts threads of its own, and ends, while other threads allocate.
+///
+/// None of them may still be starting: the standard library has a lock for that, which a child would find taken for good.
 #[test]
 fn forks_of_a_threaded_program() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
+    let rounds = AtomicUsize::new(0);
     thread::scope(|scope| {
-        for seed in 0..3 {
-            let stop = &stop;
-            scope.spawn(move || {
-                while !stop.load(Ordering::Relaxed) {
-                    assert_eq!(work(seed).len(), 200);
-                }
-            });
+        let workers: Vec<_> = (0..3)
+            .map(|seed| {
+                let (stop, rounds) = (&stop, &rounds);
+                scope.spawn(move || {
+                    let mut left = 100;
+                    while !stop.load(Ordering::Relaxed) {
+                        assert_eq!(work(seed).len(), 200);
+                        rounds.fetch_add(left.min(1), Ordering::Relaxed);
+                        left = left.saturating_sub(1);
+                    }
+                })
+            })
+            .collect();
+        while rounds.load(Ordering::Relaxed) < 300 {
+            assert!(workers.iter().all(|worker| !worker.is_finished()));
+            thread::yield_now();
         }
         for round in 0..60 {
             let mut inherited = Some(work(round));
