@@ -31,6 +31,7 @@
 #include "superslab_home.c"
 
 #include "huge.c"
+#include "lengths.c"
 #include "slab.c"
 #include "spare.c"
 
@@ -39,10 +40,10 @@
 #include "large_field.c"
 #include "large_hand.c"
 #include "large_hold.c"
-#include "large_longer.c"
 #include "large_map.c"
 #include "large_purge.c"
 #include "large_resize.c"
+#include "large_solid.c"
 #include "marks.c"
 #include "remote.c"
 

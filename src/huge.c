@@ -75,6 +75,10 @@ enum huge_known huge_known(size_t bytes) {
     return huge_known_of(huge_size_of(bytes));
 }
 
+bool huge_fills(size_t bytes) {
+    return huges.asks && huge_known(bytes) == HUGE_WHOLE;
+}
+
 bool huge_suits(size_t bytes) {
     return huge_is_whole(huge_size_of(bytes));
 }

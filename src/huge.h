@@ -37,6 +37,9 @@ bool huge_probe_is_due(size_t bytes);
 /* What is known by now; looks at nothing. */
 enum huge_known huge_known(size_t bytes);
 
+/* Whether they are known to be written whole, and huge pages may be asked for; looks at nothing. */
+bool huge_fills(size_t bytes);
+
 /* Whether a mapping that has huge pages may become one of so many bytes, HUGE_LEAST or more. */
 bool huge_suits(size_t bytes);
 

@@ -66,7 +66,7 @@ static ALWAYS_INLINE bool large_put_recent_within(struct large *large, size_t ke
     size_t most = keep / 2, waiting = spare_resident_bytes();
     if (UNLIKELY(waiting > most))
         most = keep > waiting ? keep - waiting : 0;
-    if (UNLIKELY(large->due == 0 || large->roomy) ||
+    if (UNLIKELY(large->due == 0 || large->counted) ||
         !spare_recent_put(&larges.recent, large, most, LARGE_RECENT_EXTENT * most))
         return false;
     large->due--;
@@ -96,6 +96,7 @@ NOINLINE void large_put_all(struct large *out) {
 
 /* A block that rests. Under the lock, which it releases. */
 static NOINLINE void large_put(struct large *large) {
+    large_end_rounding(large);
     if (large_put_recent(large))
         favour_release(&larges.lock);
     else
@@ -191,8 +192,10 @@ static struct large *large_new_run(size_t size, size_t bytes, enum large_wish wi
 static struct large *large_take_recent(size_t bytes, size_t fit, size_t alignment, enum large_wish wish) {
     size_t most = wish == LARGE_WIDE ? LARGE_WIDENS * fit : large_nearly(bytes);
     struct large *large = alignment > UNIT_SIZE ? NULL : spare_recent_take(&larges.recent, fit, most);
-    if (large)
+    if (large) {
         large_enter_again(large, bytes);
+        large_count_rounding(large);
+    }
     return large;
 }
 
@@ -217,8 +220,13 @@ static struct large *large_take_longer(size_t fit, size_t alignment, struct larg
 static NOINLINE struct large *large_take_fit(size_t bytes, size_t fit, size_t alignment,
                                              enum large_wish wish) {
     size_t most = wish == LARGE_WIDE ? LARGE_WIDENS * fit : fit + fit / 4;
-    struct large *large = large_take_waiting(fit, most, alignment, false), *out = NULL;
-    if (!large && bytes >= LONGER_FROM)
+    bool plain = alignment == UNIT_SIZE && wish == LARGE_PLAIN, solid = plain && large_suits_solid(bytes);
+    struct large *out = NULL;
+    if (plain)
+        lengths_note_run(bytes);
+    struct large *large =
+        solid ? large_take_solid(fit, &out) : large_take_waiting(fit, most, alignment, false);
+    if (!large && !solid && bytes >= LONGER_FROM)
         large = large_take_longer(fit, alignment, &out);
     if (large) {
         large_enter(large, bytes);
@@ -239,7 +247,10 @@ static NOINLINE struct large *large_new_from_below(size_t size, size_t bytes, si
         large = large_map(fit, alignment, 0);
         *zeroed = large != NULL;
     } else if (!large) { /* superslabs end at a TiB */
-        large = large_new_mapping(fit, alignment, zeroed);
+        if (alignment == UNIT_SIZE && wish == LARGE_PLAIN)
+            large = large_new_solid(bytes, zeroed);
+        if (!large)
+            large = large_new_mapping(fit, alignment, zeroed);
     }
     if (!large)
         return NULL;
@@ -296,6 +307,8 @@ static NOINLINE void *large_new_whole(size_t size, size_t bytes, size_t fit, boo
     struct large *large = large_new_in_field(bytes, &probe, zeroed);
     if (!large && probe)
         large = large_new_from_below(size, bytes, fit, UNIT_SIZE, LARGE_PROBE, zeroed);
+    if (large && bytes <= LARGE_RUN_MOST)
+        large_note_run(bytes);
     return large_hand_out(large);
 }
 

@@ -79,6 +79,37 @@ struct large *large_new_in_field(size_t bytes, bool *probe, bool *zeroed) {
     return large;
 }
 
+void large_note_run(size_t bytes) {
+    favour_take(&larges.lock);
+    lengths_note_run(bytes);
+    favour_release(&larges.lock);
+}
+
+void large_note_longer(size_t bytes, bool plain) {
+    bool sparse = huge_known(bytes) == HUGE_SPARSE;
+    favour_take(&larges.lock);
+    struct lengths_live live = {larges.live, larges.live_peak, larges.keeps_longer};
+    lengths_note(bytes, plain, sparse, live);
+    favour_release(&larges.lock);
+}
+
+void large_note_growth(size_t bytes) {
+    favour_take(&larges.lock);
+    lengths_note_growth(bytes);
+    favour_release(&larges.lock);
+}
+
+void large_keep_longer(bool keep) {
+    larges.keeps_longer = keep;
+}
+
+static bool large_longer_suits_field(size_t bytes) {
+    favour_take(&larges.lock);
+    bool open = lengths_suit_fields() && larges.keeps_longer && larges.cache_limit > 0;
+    favour_release(&larges.lock);
+    return open && bytes <= LARGE_FIELD_MOST && huge_suits(bytes);
+}
+
 bool large_suits_field(size_t bytes, bool plain) {
     if (bytes > LARGE_RUN_MOST)
         return plain && large_longer_suits_field(bytes);

@@ -52,8 +52,9 @@ static void large_count_slack(size_t bytes) {
 static void large_count_live(struct large *large) {
     larges.held += large_weight(large);
     large_count_bytes(large);
-    size_t slack = large->extent - large->bytes;
-    large->roomy = !large->home && large_is_roomy(large->bytes, large->extent);
+    large_count_rounding(large);
+    size_t keep = large_keep(large), slack = large->extent - keep;
+    large->roomy = !large->home && large_is_roomy(keep, large->extent);
     if (!large->roomy)
         return;
     large_count_slack(slack);
@@ -74,7 +75,7 @@ void large_enter(struct large *large, size_t bytes) {
 void large_keep_slack(struct large *large) {
     if (!large->roomy)
         return;
-    large_count_slack(large->bytes - large->extent);
+    large_count_slack(large_keep(large) - large->extent);
     spare_age_remove(&larges.roomy, large);
     large->roomy = false;
 }
@@ -83,6 +84,7 @@ void large_leave(struct large *large) {
     if (large_is_in_field(large))
         return;
     larges.live -= large->bytes;
+    large_end_rounding(large);
     larges.held -= large_weight(large);
     large_keep_slack(large);
 }
@@ -149,6 +151,7 @@ struct large *large_give_up_oldest(void) {
 void large_end_areas(struct large *large, size_t extent) {
     large->huge = large->huge && seams_last(&large->seams) < extent;
     large->seams = seams_between(&large->seams, 0, extent);
+    large->solid = large->solid && extent % HUGE_LEAST == 0;
 }
 
 void large_shorten(struct large *large, size_t extent) {
@@ -166,7 +169,8 @@ static struct large *large_cut(struct large *large, size_t extent) {
                            .extent = large->extent - extent,
                            .seams = seams_between(&large->seams, extent, large->extent),
                            .given = large->given,
-                           .huge = large->huge};
+                           .huge = large->huge,
+                           .solid = large->solid && extent % HUGE_LEAST == 0};
     rest->resident = large->resident / (large->extent / UNIT_SIZE) * (rest->extent / UNIT_SIZE);
     large->resident -= rest->resident;
     large_shorten(large, extent);
@@ -178,7 +182,7 @@ struct large *large_give_up_slack(void) {
     if (!large)
         return NULL;
     large_leave(large);
-    struct large *rest = large_cut(large, large->bytes);
+    struct large *rest = large_cut(large, large_keep(large));
     large_count_live(large);
     return rest;
 }
@@ -232,6 +236,13 @@ static NOINLINE struct large *large_take_excess(void) {
 
 struct large *large_excess(void) {
     return UNLIKELY(large_holds_too_much()) ? large_take_excess() : NULL;
+}
+
+struct large *large_unless_solid(struct large *large) {
+    if (!large || !large->solid)
+        return large;
+    large_wait(large);
+    return NULL;
 }
 
 struct large *large_if_warm_for(struct large *large, size_t bytes) {

@@ -24,7 +24,7 @@ static struct large *large_take_any(size_t bytes, size_t alignment) {
     return large;
 }
 
-struct large *large_map(size_t bytes, size_t alignment, size_t replaced) {
+struct large *large_map_as(size_t bytes, size_t alignment, size_t replaced, bool huge) {
     limit_count_mappings();
     if (!limit_take(bytes - replaced))
         return NULL;
@@ -34,7 +34,6 @@ struct large *large_map(size_t bytes, size_t alignment, size_t replaced) {
         limit_give(bytes);
         return NULL;
     }
-    bool huge = huge_wants(bytes) && bytes >= HUGE_LEAST;
     if (huge && alignment < HUGE_LEAST)
         alignment = HUGE_LEAST;
     large->extent = bytes;
@@ -52,6 +51,10 @@ struct large *large_map(size_t bytes, size_t alignment, size_t replaced) {
         os_unmap(large->start, bytes);
     large_give_record(large);
     return NULL;
+}
+
+struct large *large_map(size_t bytes, size_t alignment, size_t replaced) {
+    return large_map_as(bytes, alignment, replaced, huge_wants(bytes) && bytes >= HUGE_LEAST);
 }
 
 bool large_lay_over(const struct large *large, const struct large *target, struct seams *result) {
@@ -89,6 +92,7 @@ void large_swap_place(struct large *large, struct large *target) {
         large->resident = target->resident;
     }
     large->start = target->start;
+    large->solid = false;
     large->home = NULL;
     large->extent = target->extent;
     *target = old;
@@ -123,11 +127,13 @@ static struct large *large_take_donor(size_t tail) {
     size_t fit = spare_round(tail);
     favour_take(&larges.lock);
     struct large *donor = large_take_waiting(fit, LARGE_MOST, UNIT_SIZE, true);
-    donor = large_if_warm(donor);
-    if (!donor && larges.roomy.oldest && large_is_warm(larges.roomy.oldest))
+    donor = large_unless_solid(large_if_warm(donor));
+    const struct large *roomy = larges.roomy.oldest;
+    if (!donor && roomy && !roomy->solid && large_is_warm(roomy))
         donor = large_give_up_slack();
     if (!donor)
-        donor = large_if_warm(large_waited(spare_take_shorter(fit, tail / LARGE_STRETCH)));
+        donor =
+            large_unless_solid(large_if_warm(large_waited(spare_take_shorter(fit, tail / LARGE_STRETCH))));
     favour_release(&larges.lock);
     return donor;
 }
@@ -175,7 +181,8 @@ static struct large *large_take_stretched(size_t bytes, size_t alignment) {
         return NULL;
     favour_take(&larges.lock);
     bool stretches = bytes > LARGE_LONG || large_is_crowded(bytes);
-    struct large *large = stretches ? large_waited(spare_take_shorter(bytes, bytes / LARGE_STRETCH)) : NULL;
+    struct large *large =
+        stretches ? large_unless_solid(large_waited(spare_take_shorter(bytes, bytes / LARGE_STRETCH))) : NULL;
     if (bytes <= LARGE_LONG)
         large = large_if_warm(large);
     favour_release(&larges.lock);

@@ -5,7 +5,7 @@
  *     large_hand    what each thread has at hand, where several take turns
  *     large_clear   a block that is to read as zero
  *     large_field   a block in a field of superslabs, which never waits
- *     large_longer  whether what is longer than a run is to lie there, too
+ *     large_solid   a block that is a mapping of whole huge pages
  *     large_map     mappings: made, stretched, filled with the pages of those that wait
  *     large_resize  a block that grows or shrinks
  *     large_purge   all in all: what goes home now, or after a rest
@@ -23,10 +23,11 @@
 #include "dense.h"
 #include "huge.h"
 #include "large.h"
+#include "lengths.h"
 
-#define LARGE_RUN_MOST ((size_t)SUPERSLAB_RUN_LARGEST * UNIT_SIZE)
+#define LARGE_RUN_MOST LENGTHS_RUN_MOST
+#define LARGE_FIELD_MOST LENGTHS_MOST
 #define LARGE_FIELD_LEAST ((size_t)DENSE_LARGE_LEAST * UNIT_SIZE) /* docs/experiments/fields.md */
-#define LARGE_FIELD_MOST (8 * MIB)
 #define LARGE_COPY_MOST \
     (128 * KIB) /* bytes of a run that are copied when it cannot grow: docs/experiments/growing-runs.md */
 #define LARGE_FILL_LEAST (128 * KIB) /* bytes that are worth moving from what waits */
@@ -53,21 +54,6 @@ struct larges {
 };
 
 extern struct larges larges;
-
-/* What is asked for that is too long for a run, of late; under the lock. Apart, as large_cache is. docs/experiments/fields.md */
-struct large_longer {
-    uint32_t seen, others; /* blocks, and of these, how many are of another length than the one before */
-    bool mixed;            /* that are many */
-    bool enough;           /* was live at once for fields */
-    bool few_others;       /* the balance is good */
-    uint32_t closed;       /* blocks that come until they may lie in fields again, ... */
-    uint32_t times;        /* ... and how often that was */
-    size_t last;           /* bytes of the last one */
-    size_t exchanged;      /* bytes that went of fields for mappings, or of mappings for fields */
-    ptrdiff_t balance;     /* a part of their bytes, without those of blocks that are not for fields */
-};
-
-extern struct large_longer large_longer;
 
 /* All that spare has, in no order: for who looks from outside. Apart: a program without large blocks touches none of it. */
 extern struct large *large_cache[LARGE_WAITING_MOST + 1];
@@ -96,11 +82,31 @@ void large_have_record(void);
 
 /* ---- what is live, what waits: under the lock ---- */
 
+/* What of a live block cannot be taken back: all of its bytes, and what is left of its last huge page where it has nothing else. */
+static inline size_t large_keep(const struct large *large) {
+    return UNLIKELY(large->solid) ? align_up(large->bytes, HUGE_LEAST) : large->bytes;
+}
+
 /* What a live block is taken to hold in memory: what was measured when it was freed before, else all of it; of a long one
  * always all. */
 static inline size_t large_weight(const struct large *large) {
+    if (UNLIKELY(large->solid))
+        return large_keep(large);
     bool measured = large->every > 0 && large->bytes <= LARGE_LONG;
     return measured && large->resident < large->bytes ? large->resident : large->bytes;
+}
+
+/* A mapping is live, or is not any more: what it would hold if it were solid. */
+static inline void large_count_rounding(struct large *large) {
+    large->rounded = !large->home && lengths_is_counted(large->bytes);
+    if (UNLIKELY(large->rounded))
+        lengths_count(large->bytes, false);
+}
+
+static inline void large_end_rounding(struct large *large) {
+    if (UNLIKELY(large->rounded))
+        lengths_count(large->bytes, true);
+    large->rounded = false;
 }
 
 /* What of live blocks can be taken back: any time, from anywhere. */
@@ -246,17 +252,18 @@ struct large *large_new_in_field(size_t bytes, bool *probe, bool *zeroed);
  * are many and of many lengths. `plain`: neither aligned nor growing, which would be copied. */
 bool large_suits_field(size_t bytes, bool plain);
 
-/* The same for what is longer than a run, and plain. */
-bool large_longer_suits_field(size_t bytes);
+/* Whether such a block is to be a mapping of whole huge pages, for which there are few enough of many lengths. Under the lock. */
+bool large_suits_solid(size_t bytes);
 
-/* A block that is longer than a run has come. */
+/* What comes that may lie in a field or be solid, and what of it grows; `plain`: neither aligned nor growing. */
+void large_note_run(size_t bytes);
 void large_note_longer(size_t bytes, bool plain);
-
-/* One that may lie in a field grows: there it is copied. */
 void large_note_growth(size_t bytes);
 
 /* So many bytes went of a field or a mapping since the other brought new memory. Under the lock. */
-void large_note_exchange(size_t bytes);
+static inline void large_note_exchange(size_t bytes) {
+    lengths_note_exchange(bytes, larges.live_peak);
+}
 
 /* A block of so many units begins or (`ends`) ends to be in use, if it is in no field: they have a rule of their own. */
 static inline void large_count_run(const struct large *large, size_t units, bool ends) {
@@ -274,6 +281,9 @@ static inline bool large_tells(const struct large *large, size_t bytes) {
 /* A new mapping. `replaced` bytes are held by the block that is to move into it. */
 struct large *large_map(size_t bytes, size_t alignment, size_t replaced);
 
+/* The same, with huge pages or to tell. */
+struct large *large_map_as(size_t bytes, size_t alignment, size_t replaced, bool huge);
+
 /* The areas of `target` when those of a block have been laid over its first ones. False: they would be too many, or what is
  * behind them is worth nothing. */
 bool large_lay_over(const struct large *large, const struct large *target, struct seams *result);
@@ -289,6 +299,15 @@ void large_swap_place(struct large *large, struct large *target);
 /* Instead of faulting what is above `from`, a mapping gets the pages of others that wait. Returns whether it got any, which do not
  * read as zero. docs/experiments/pages-of-what-waits.md */
 bool large_fill(struct large *large, size_t from);
+
+/* One of whole huge pages that waits and is long enough; what is not of them and would serve goes, linked to *out. Under the lock. */
+struct large *large_take_solid(size_t bytes, struct large **out);
+
+/* A new one of whole huge pages, if the block suits that and there is room. NULL: it does not, or there is not. */
+struct large *large_new_solid(size_t bytes, bool *zeroed);
+
+/* A mapping that may be torn, or NULL. Else it waits on. Under the lock. */
+struct large *large_unless_solid(struct large *large);
 
 /* A mapping for a block: one that waits, stretched, or new. NULL: no memory. */
 struct large *large_new_mapping(size_t bytes, size_t alignment, bool *zeroed);

@@ -7,6 +7,7 @@ void *large_set(struct large *large, size_t bytes, size_t extent) {
     favour_take(&larges.lock);
     large_leave(large);
     large->extent = extent;
+    large->solid = large->solid && extent % HUGE_LEAST == 0;
     large->resident = large->resident < extent ? large->resident : extent;
     large_enter(large, bytes);
     favour_release(&larges.lock);
@@ -31,7 +32,7 @@ static bool large_grow_inside(struct large *large, size_t bytes) {
  * is in memory; for a run one that has grown, too, or is not much longer: others have other uses. */
 static struct large *large_warm_target(const struct large *large, size_t bytes) {
     favour_take(&larges.lock);
-    struct large *target = large_take_waiting(bytes, LARGE_MOST, UNIT_SIZE, true);
+    struct large *target = large_unless_solid(large_take_waiting(bytes, LARGE_MOST, UNIT_SIZE, true));
     favour_release(&larges.lock);
     if (!target)
         return NULL;
@@ -54,8 +55,7 @@ static void large_look(struct large *large) {
 
 static void large_begin_growth(struct large *large) {
     large_look(large);
-    if (large->bytes > LARGE_RUN_MOST && large->bytes <= LARGE_FIELD_MOST)
-        large_note_growth(large->bytes);
+    large_note_growth(large->bytes);
 }
 
 /* Asks for huge pages for where the block grows. */
@@ -149,10 +149,10 @@ static bool large_may_keep(size_t bytes, size_t extent) {
 }
 
 static void *large_shrink_mapping(struct large *large, size_t bytes) {
-    size_t extent = spare_round(bytes), before = large->extent;
+    size_t before = large->extent, extent = large->solid ? align_up(bytes, HUGE_LEAST) : spare_round(bytes);
     if (extent >= before || (bytes <= LARGE_RUN_MOST && bytes <= large->bytes / 2))
         return extent < before ? NULL : large_set(large, large->bytes, before); /* NULL: alloc copies */
-    if (large_may_keep(bytes, before))
+    if (large_may_keep(large->solid ? extent : bytes, before))
         return large_set(large, bytes, before);
     if (!os_unmap(large->start + extent, before - extent))
         return large_set(large, large->bytes, before); /* its slack counts again */
@@ -181,6 +181,7 @@ static void *large_move_away(struct large *large, size_t bytes, size_t extent) {
     favour_take(&larges.lock);
     large_leave(large);
     large->start = start;
+    large->solid = false;
     large->extent = extent;
     large_enter(large, bytes);
     favour_release(&larges.lock);

@@ -51,10 +51,17 @@ struct large {
     bool fresh;          /* a run began without memory, in small pages, and has told nothing yet */
     bool given;          /* a mapping has pages that others have touched: they tell nothing */
     bool huge;           /* a mapping's new pages are huge ones, as far as is known */
-    bool roomy;          /* live: it has slack that can be taken back */
-    uint32_t since;      /* ... since this look of large's */
-    unsigned place;      /* waiting: in large's table */
-    struct seams seams;  /* of a mapping */
+    bool solid;          /* a mapping consists of huge pages alone: it is not torn */
+    union {
+        struct {
+            bool roomy;   /* live: it has slack that can be taken back */
+            bool rounded; /* live: lengths.rounding has its part */
+        };
+        uint16_t counted; /* either */
+    };
+    uint32_t since;              /* ... since this look of large's */
+    unsigned place;              /* waiting: in large's table */
+    struct seams seams;          /* of a mapping */
     struct large *before;        /* waiting: in its bin */
     struct large *newer, *older; /* by age */
 };

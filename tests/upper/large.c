@@ -144,6 +144,7 @@ static int setup(void **state) {
     assert_int_equal(larges.held, 0);
     assert_int_equal(larges.slack, 0);
     assert_int_equal(larges.waiting, 0);
+    assert_int_equal(lengths.rounding, 0);
     larges.live_peak = 0;
     assert_int_equal(large_cached_bytes(), 0);
     return 0;
@@ -897,10 +898,10 @@ static int begin_longer(void **state) {
     begin_fields(state);
     huge_configure(true);
     learn_of_all_sizes(PAGES_DENSE);
-    memset(&large_longer, 0, sizeof large_longer);
-    large_longer.seen = large_longer.others = 8;
-    large_longer.mixed = large_longer.few_others = true;
-    large_longer.balance = 8 * MIB;
+    memset(&lengths, 0, sizeof lengths);
+    lengths.seen = lengths.others = 8;
+    lengths.mixed = lengths.unfit.few = true;
+    lengths.unfit.sum = 8 * MIB;
     larges.live_peak = larges.live;
     larges.runs_in_fields = false;
     large_keep_longer(true);
@@ -911,7 +912,7 @@ static int end_longer(void **state) {
     large_purge(0, ALWAYS);
     end_fields(state);
     huge_configure(false);
-    memset(&large_longer, 0, sizeof large_longer);
+    memset(&lengths, 0, sizeof lengths);
     return 0;
 }
 
@@ -961,8 +962,8 @@ static void large_longer_ones_of_one_length_are_not_in_fields(void **state) {
     (void)state;
     enum { ALIKE = 8 * 16 };
     void *blocks[LONGER];
-    large_longer.seen = large_longer.others = 0;
-    large_longer.mixed = false;
+    lengths.seen = lengths.others = 0;
+    lengths.mixed = false;
     for (unsigned i = 0; i < LONGER; i++) {
         blocks[i] = new_whole_block(i % 2 ? LONG_ONE : LONG_ONE / 5 * 4);
         assert_true(!is_in_field(blocks[i]));
@@ -997,8 +998,8 @@ static void large_longer_ones_beside_much_longer_ones_are_not_in_fields(void **s
 static void large_longer_ones_are_watched_before_they_are_in_fields(void **state) {
     (void)state;
     void *blocks[LONGER];
-    large_longer.few_others = false;
-    large_longer.balance = 0;
+    lengths.unfit.few = false;
+    lengths.unfit.sum = 0;
     assert_int_equal(new_mixed(blocks, LONGER), 0);
     delete_all(blocks, LONGER);
     for (unsigned i = 0; i < LONGER; i++)
@@ -1007,7 +1008,7 @@ static void large_longer_ones_are_watched_before_they_are_in_fields(void **state
     delete_all(blocks, LONGER);
     for (unsigned i = 0; i < 3; i++) {
         large_note_longer(LARGE_MOST, true);
-        assert_true(i == 0 || large_longer.balance == -(ptrdiff_t)(64 * MIB));
+        assert_true(i == 0 || lengths.unfit.sum == -(ptrdiff_t)(64 * MIB));
     }
 }
 
@@ -1018,7 +1019,7 @@ static void large_longer_ones_are_in_fields_where_the_options_say_so(void **stat
         void *blocks[LONGER];
         superslab_configure(keep ? 64 * MIB : 2 * MIB, true, false);
         large_keep_longer(keep);
-        large_longer.enough = false;
+        lengths.enough = false;
         assert_int_equal(new_mixed(blocks, LONGER), 0);
         delete_all(blocks, LONGER);
     }
@@ -1118,11 +1119,11 @@ static void large_longer_ones_are_not_in_fields_after_an_exchange(void **state) 
     void *blocks[LONGER], *block;
     assert_in_range(new_mixed(blocks, LONGER), 1, LONGER);
     for (unsigned times = 1; times <= 8; times *= 8) {
-        large_longer.exchanged = 0;
+        lengths.exchanged = 0;
         large_note_exchange(2 * (larges.live_peak + superslab_field_used()));
-        assert_int_equal(large_longer.closed, 0);
+        assert_int_equal(lengths.closed, 0);
         large_note_exchange(UNIT_SIZE);
-        assert_int_equal(large_longer.closed, 1024 * times);
+        assert_int_equal(lengths.closed, 1024 * times);
         large_note_exchange(1 << 30); /* what follows of that is no exchange */
         for (unsigned i = 0; i < 1024 * times; i++) {
             block = new_whole_block(i % 2 ? LONG_ONE : SHORT_ONE);
@@ -1158,16 +1159,16 @@ static void large_longer_ones_take_the_place_of_mappings(void **state) {
     large_purge(0, ALWAYS);
     superslab_unmap_free();
     delete_block(waits);
-    size_t held = limit.held, mapped = larges.mapped_bytes, exchanged = large_longer.exchanged;
+    size_t held = limit.held, mapped = larges.mapped_bytes, exchanged = lengths.exchanged;
     void *block = new_whole_block(LONG_ONE);
     assert_true(is_in_field(block));
     assert_int_equal(larges.mapped_bytes, mapped - LARGE_FIELD_MOST);
     assert_true(limit.held <= held);
-    assert_true(large_longer.exchanged > exchanged); /* what was live lets some of it fade */
+    assert_true(lengths.exchanged > exchanged); /* what was live lets some of it fade */
     delete_block(block);
-    exchanged = large_longer.exchanged;
+    exchanged = lengths.exchanged;
     void *mapping = new_block(4 * LARGE_FIELD_MOST);
-    assert_true(large_longer.exchanged > exchanged);
+    assert_true(lengths.exchanged > exchanged);
     delete_block(mapping);
     check_held();
 }

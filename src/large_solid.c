@@ -1,0 +1,57 @@
+/* Mappings of whole huge pages, where few blocks are of many lengths: each serves what is shorter. docs/experiments/solid-mappings.md */
+#include "large_parts.h"
+
+bool large_suits_solid(size_t bytes) {
+    return lengths_is_counted(bytes) && lengths_suit_solid() && larges.cache_limit > 0 && huge_fills(bytes) &&
+           !limit_near() && limit_may_split();
+}
+
+static struct large *large_take_waiting_solid(size_t bytes, struct large **out) {
+    for (unsigned i = 0; i < LARGE_GIVE_UP; i++) {
+        struct large *large = large_take_waiting(bytes, LARGE_FIELD_MOST, UNIT_SIZE, true);
+        if (!large || large->solid)
+            return large;
+        large_push(out, large);
+    }
+    return NULL;
+}
+
+struct large *large_take_solid(size_t bytes, struct large **out) {
+    struct large *large = large_take_waiting_solid(bytes, out);
+    if (large)
+        return large;
+    large_gather(out);
+    return large_take_waiting_solid(bytes, out);
+}
+
+/* What it brings goes of what waits, not of what lives. */
+static bool large_has_room(size_t bytes, size_t extent) {
+    favour_take(&larges.lock);
+    size_t live = larges.live + bytes, peak = live > larges.live_peak ? live : larges.live_peak,
+           held = larges.held - larges.recent.resident + larges.slack + extent;
+    bool room = large_suits_solid(bytes) && held <= peak / 16 * LARGE_PEAK_SIXTEENTHS;
+    favour_release(&larges.lock);
+    return room;
+}
+
+/* The kernel would not hear of huge pages. */
+static void large_refuse_solid(void) {
+    favour_take(&larges.lock);
+    lengths_close();
+    favour_release(&larges.lock);
+}
+
+struct large *large_new_solid(size_t bytes, bool *zeroed) {
+    size_t extent = align_up(bytes, HUGE_LEAST);
+    if (!large_has_room(bytes, extent))
+        return NULL;
+    bool huge = huge_wants(bytes);
+    struct large *large = large_map_as(huge ? extent : bytes, UNIT_SIZE, 0, huge);
+    if (!large)
+        return NULL;
+    large->solid = large->huge;
+    if (huge && !large->solid)
+        large_refuse_solid();
+    *zeroed = true;
+    return large;
+}
