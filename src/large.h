@@ -11,7 +11,8 @@
  * A mapping gets huge pages where those of its size before it were written whole (huge.h), and one that grows where it was itself. Of a long block
  * (above LARGE_LONG) all counts, because the next one may touch what the last one has not. Where none of nearly the size waits, a longer one serves
  * and lends the rest as slack, or the longest is stretched, and only its new pages are faulted. Slack goes home as what waits does. Where threads
- * take turns each has a hand: runs that it freed last. Many runs that are written whole lie in fields instead, and many longer blocks of many lengths, and never wait.
+ * take turns each has a hand: runs that it freed last. Many runs that are written whole lie in fields instead, and many longer blocks of many lengths, and never wait; few such
+ * blocks are solid: mappings of whole huge pages, which nobody tears, and any of which serves what is shorter (lengths.h).
  *
  * P1  a record in use describes exactly one live block, and its first unit has its tag; one at hand has that, too, but another start
  * P2  what waits holds at most the configured bytes in memory, as measured, in at most LARGE_WAITING_MOST blocks

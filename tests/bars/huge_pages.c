@@ -5,8 +5,8 @@
  * of 11,500, of 30,000 and of 250,000 bytes that are all written. Resident memory over what was touched: as many blocks of 16 MiB of
  * which one byte in each 64 KiB is written; the same while blocks of 3 MiB that are all written come between, once
  * kept, once freed and taken in turn; 64 MiB of blocks of those sizes of which the ends and one byte in each 16 KiB are.
- * Both: 33 MiB of blocks of 1,000 bytes, beside 64 of which the ends are written; sixteen blocks at a time of 64 KiB to 1 MiB, and
- * to 4 MiB, all written, a random one replaced 4,000 times.
+ * Both: 33 MiB of blocks of 1,000 bytes, beside 64 of which the ends are written; some blocks at a time of any size, all
+ * written, a random one replaced 4,000 times: sixteen of 64 KiB to 1 MiB, and to 4 MiB, twenty of 300 to 1,500 KiB, two of 64 KiB to 6 MiB.
  * Each in a process of its own.
  *
  * SKIP where the kernel makes no huge pages on request, makes them unasked, or had none free when a bar was missed.
@@ -31,16 +31,22 @@ enum {
 };
 /* Percent: resident of what was touched. */
 enum { BAR_SPARSE = 110 };
-/* Of 64 KiB to 1 MiB, or longer ones: faults; percent, resident of the most that was live. */
+/* Blocks of any size: how many at a time, from how many KiB to how many; faults; percent, resident of the most that was live. */
+static const struct replaced {
+    size_t slots, least, most;
+    long bar_taken, bar_held;
+} replacements[] = {{16, 64, 1024, 3000, 170},
+                    {16, 64, 4096, 12000, 135},
+                    {20, 300, 1500, 13000, 148},
+                    {2, 64, 6000, 8000, 158}};
+enum { SLOTS_MOST = 20, TAKEN = 4000 };
 enum {
-    HELD_AT_ONCE = 16,
-    TAKEN = 4000,
-    BAR_TAKEN = 3000,
-    BAR_HELD = 170,
-    BAR_TAKEN_LONG = 12000,
-    BAR_HELD_LONG = 135
+    NAMED = 6,
+    REPLACED = sizeof replacements / sizeof *replacements,
+    LONG = 11500,
+    SHORT = 1000,
+    SHORT_EACH = 6
 };
-enum { NAMED = 8, LONG = 11500, SHORT = 1000, SHORT_EACH = 6 };
 enum { MEDIUMS = 64 * MEBI, APART = 16 << 10, TOUCHED_MOST = 3 * MEDIUMS / LONG };
 
 static unsigned char *blocks[BLOCKS];
@@ -205,16 +211,17 @@ static void whole_beside_sparse(void) {
     bar_at_most("blocks beside others that are written whole", percent, BAR_SPARSE, BAR_SPARSE);
 }
 
-static void replaced_up_to(size_t largest, long bar_taken, long bar_held) {
-    static unsigned char *slots[HELD_AT_ONCE];
-    static size_t sizes[HELD_AT_ONCE];
+static void replaced(const struct replaced *of) {
+    static unsigned char *slots[SLOTS_MOST];
+    static size_t sizes[SLOTS_MOST];
     size_t live = 0, most = 0;
     uint64_t random = 1;
     long rss = rss_kib(), before = page_faults(), held = 0;
 
     for (int i = 0; i < TAKEN; i++) {
         random = random * 6364136223846793005 + 1442695040888963407;
-        size_t slot = random >> 60, size = (64 << 10) + (random >> 20) % (largest - (64 << 10));
+        size_t slot = (random >> 60 | (random >> 12 & 0xff0)) % of->slots;
+        size_t size = (of->least << 10) + (random >> 20) % ((of->most - of->least) << 10);
         free(slots[slot]);
         slots[slot] = malloc(size);
         CHECK(slots[slot] != NULL);
@@ -226,32 +233,26 @@ static void replaced_up_to(size_t largest, long bar_taken, long bar_held) {
             held = rss_kib() - rss;
     }
     long count = page_faults() - before, percent = held * 100 / (long)(most >> 10);
-    printf("%d blocks of 64 KiB to %zu MiB, %d times: %ld page faults, %ld %% of the %zu KiB that were live "
-           "are resident\n",
-           HELD_AT_ONCE, largest >> 20, TAKEN, count, percent, most >> 10);
-    bar_at_most("blocks of any size that are replaced", count, bar_taken, bar_taken);
-    bar_at_most("... resident of what was live", percent, bar_held, bar_held);
-}
-
-static void replaced(void) {
-    replaced_up_to(MEBI, BAR_TAKEN, BAR_HELD);
-}
-
-static void replaced_long(void) {
-    replaced_up_to(4 * MEBI, BAR_TAKEN_LONG, BAR_HELD_LONG);
+    printf(
+        "%zu blocks of %zu to %zu KiB, %d times: %ld page faults, %ld %% of the %zu KiB that were live are "
+        "resident\n",
+        of->slots, of->least, of->most, TAKEN, count, percent, most >> 10);
+    bar_at_most("blocks of any size that are replaced", count, of->bar_taken, of->bar_taken);
+    bar_at_most("... resident of what was live", percent, of->bar_held, of->bar_held);
 }
 
 static int measure(int which) {
     static void (*const measures[])(void) = {
-        whole,    vector,       sparse, kept_between_whole, taken_between_whole, whole_beside_sparse,
-        replaced, replaced_long};
+        whole, vector, sparse, kept_between_whole, taken_between_whole, whole_beside_sparse};
     static const size_t sizes[] = {LONG, 30000, 250000};
 
     setvbuf(stdout, NULL, _IOLBF, 4096);
     if (which < NAMED)
         measures[which]();
+    else if (which < NAMED + REPLACED)
+        replaced(&replacements[which - NAMED]);
     else
-        (which % 2 ? medium_whole : here_and_there)(sizes[(which - NAMED) / 2]);
+        (which % 2 ? medium_whole : here_and_there)(sizes[(which - NAMED - REPLACED) / 2]);
     return bars_result();
 }
 
@@ -263,7 +264,7 @@ static void require_huge_pages(void) {
 int main(void) {
     require_huge_pages();
     long refusals = huge_refusals();
-    int result = bars_each_apart(measure, NAMED + 6);
+    int result = bars_each_apart(measure, NAMED + REPLACED + 6);
     skip_if_refused(result == 1, refusals);
     return result;
 }

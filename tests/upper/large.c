@@ -6,6 +6,7 @@
 #include "superslab_parts.h"
 
 #include "kernel.h"
+#include "random.h"
 #include "unit/unit.h"
 
 #include <limits.h>
@@ -1208,6 +1209,324 @@ static void large_longer_ones_are_probed(void **state) {
     assert_in_range(probes, 1, 3);
     delete_all(more, BLOCKS);
     delete_all(blocks, LONGER);
+}
+
+/* ---- mappings of whole huge pages ---- */
+
+/* Few blocks of many lengths, all of which are known to be written whole. */
+static int begin_solid(void **state) {
+    begin_longer(state);
+    lengths.runs.few = true;
+    lengths.runs.sum = 8 * MIB;
+    larges.live_peak = 12 * MIB;
+    return 0;
+}
+
+static int end_solid(void **state) {
+    kernel_reset(state);
+    large_gather_now();
+    assert_int_equal(lengths.rounding, 0);
+    assert_int_equal(larges.held, 0);
+    assert_int_equal(larges.slack, 0);
+    return end_longer(state);
+}
+
+/* The record of a live block in a mapping of whole huge pages. */
+static struct large *solid_of(void *block) {
+    struct large *large = record_of(block);
+    assert_true(large->solid && large->huge && !large->home);
+    assert_int_equal((uintptr_t)large->start % HUGE_LEAST, 0);
+    assert_int_equal(large->extent % HUGE_LEAST, 0);
+    return large;
+}
+
+static void *new_solid(size_t size) {
+    void *block = new_whole_block(size);
+    solid_of(block);
+    return block;
+}
+
+/* What comes from here on is, or is not, as if lengths knew nothing. */
+static void suit_solid(bool suit) {
+    lengths.enough = !suit;
+    lengths.closed = 0;
+    large_keep_longer(suit);
+}
+
+/* A mapping of its own length waits. */
+static void wait_ordinary(size_t bytes) {
+    suit_solid(false);
+    void *block = new_dense_block(bytes);
+    assert_true(!record_of(block)->solid && record_of(block)->extent == bytes);
+    delete_block(block);
+    large_gather_now();
+    suit_solid(true);
+}
+
+static void large_few_of_many_lengths_are_solid(void **state) {
+    (void)state;
+    void *block = new_solid(SHORT_ONE), *longer = new_solid(LONG_ONE);
+    assert_int_equal(record_of(block)->extent, HUGE_LEAST);
+    assert_int_equal(record_of(longer)->extent, 2 * HUGE_LEAST);
+    assert_int_equal(larges.live, SHORT_ONE + LONG_ONE);
+    assert_int_equal(larges.held, 3 * HUGE_LEAST); /* nobody gets the rest of them */
+    assert_int_equal(lengths.rounding, 3 * HUGE_LEAST - larges.live);
+    assert_int_equal(larges.slack, 0);
+    size_t mapped = larges.mapped_bytes;
+    unsigned maps = kernel.map.count;
+    for (size_t size = LARGE_RUN_MOST + UNIT_SIZE; size <= 2 * HUGE_LEAST; size += 5 * UNIT_SIZE) {
+        delete_block(longer);
+        bool zeroed;
+        assert_ptr_equal(large_new(size, UNIT_SIZE, &zeroed), longer);
+        assert_false(zeroed);
+        solid_of(longer);
+        check_held();
+    }
+    assert_int_equal(kernel.map.count, maps);
+    assert_int_equal(larges.mapped_bytes, mapped);
+    delete_block(longer);
+    delete_block(block);
+}
+
+/* What it holds beyond the huge pages that the block needs is slack; that goes by huge pages. */
+static void large_solid_slack_goes_by_huge_pages(void **state) {
+    (void)state;
+    delete_block(new_solid(6 * MIB));
+    large_gather_now();
+    void *block = new_solid(SHORT_ONE);
+    struct large *large = record_of(block);
+    assert_int_equal(large->extent, 3 * HUGE_LEAST);
+    assert_int_equal(larges.slack, 2 * HUGE_LEAST);
+    assert_int_equal(larges.held, HUGE_LEAST);
+    large_have_record();
+    struct large *rest = large_give_up_slack();
+    assert_int_equal(large->extent, HUGE_LEAST);
+    assert_true(rest->solid && rest->extent == 2 * HUGE_LEAST && rest->start == large->start + HUGE_LEAST);
+    solid_of(block);
+    assert_int_equal(larges.slack, 0);
+    large_settle(rest);
+    void *next = new_solid(LONG_ONE);
+    assert_ptr_equal(next, (unsigned char *)block + HUGE_LEAST);
+    delete_block(next);
+    delete_block(block);
+}
+
+/* Neither what waits nor the slack of what lives gives pages to others, and nothing grows into it or is stretched out of it. */
+static void large_solid_is_not_torn(void **state) {
+    (void)state;
+    void *waits = new_solid(4 * MIB), *lends = new_solid(6 * MIB);
+    delete_block(lends);
+    large_gather_now();
+    lends = new_solid(SHORT_ONE);
+    delete_block(waits);
+    large_gather_now();
+    suit_solid(false);           /* others come, which would take pages from either */
+    larges.live_peak = 19 * MIB; /* less than all that is held, but not so much less that something goes */
+    unsigned remaps = kernel.remap.count;
+    void *block = new_whole_block(7 * MIB), *another = new_whole_block(5 * MIB);
+    assert_int_equal(kernel.remap.count, remaps);
+    assert_int_equal(solid_of(lends)->extent, 3 * HUGE_LEAST);
+    delete_block(another);
+    delete_block(block);
+    delete_block(lends);
+}
+
+static void large_nothing_grows_into_solid(void **state) {
+    (void)state;
+    void *waits = new_solid(4 * MIB);
+    suit_solid(false);
+    unsigned char *block = new_whole_block(SHORT_ONE);
+    delete_block(waits);
+    large_gather_now();
+    struct large *large = record_of(block);
+    unsigned char *grown = large_resize(large, 3 * MIB);
+    assert_true(grown == NULL || grown != waits); /* NULL: alloc copies it into what waits */
+    assert_int_equal(large->solid, false);
+    delete_block(grown ? grown : block);
+}
+
+/* What is in the way goes: a mapping that is not of whole huge pages, and long enough. Shorter and much longer ones stay. */
+static void large_solid_takes_the_place_of_what_waits(void **state) {
+    (void)state;
+    wait_ordinary(3 * MIB);
+    size_t mapped = larges.mapped_bytes;
+    void *block = new_solid(2 * MIB + UNIT_SIZE);
+    assert_int_equal(larges.mapped_bytes, mapped - 3 * MIB + 2 * HUGE_LEAST);
+    wait_ordinary(MIB + 5 * UNIT_SIZE);
+    unsigned waiting = larges.waiting;
+    void *longer = new_solid(3 * MIB);
+    assert_int_equal(larges.waiting, waiting);
+    delete_block(longer);
+    delete_block(block);
+}
+
+/* One call makes no more go than any other. */
+static void large_solid_makes_few_go_at_once(void **state) {
+    (void)state;
+    enum { MANY = LARGE_GIVE_UP + 8 };
+    void *blocks[MANY];
+    large_configure(128 * MIB);
+    suit_solid(false);
+    for (unsigned i = 0; i < MANY; i++)
+        blocks[i] = new_dense_block(5 * MIB / 4);
+    delete_all(blocks, MANY);
+    large_gather_now();
+    assert_int_equal(larges.waiting, MANY);
+    suit_solid(true);
+    unsigned unmaps = kernel.unmap.count;
+    void *block = new_solid(5 * MIB / 4);
+    assert_int_equal(kernel.unmap.count - unmaps, 2 * LARGE_GIVE_UP > MANY ? MANY : 2 * LARGE_GIVE_UP);
+    large_configure(CACHE);
+    delete_block(block);
+}
+
+/* Only as much as all that lives and waits may hold. */
+static void large_solid_has_its_bounds(void **state) {
+    (void)state;
+    larges.live_peak = 4 * MIB; /* so that 4.75 may be held */
+    void *first = new_solid(SHORT_ONE), *block = new_whole_block(2 * MIB + UNIT_SIZE);
+    assert_false(record_of(block)->solid);
+    delete_block(block);
+    delete_block(first);
+}
+
+static void large_shrunken_solid_keeps_whole_huge_pages(void **state) {
+    (void)state;
+    void *block = new_solid(7 * MIB);
+    struct large *large = record_of(block);
+    assert_ptr_equal(large_resize(large, 5 * MIB / 2), block);
+    solid_of(block);
+    assert_int_equal(larges.held, 2 * HUGE_LEAST);
+    assert_int_equal(lengths.rounding, 2 * HUGE_LEAST - 5 * MIB / 2);
+    larges.cache_limit = 0; /* nothing may wait */
+    assert_ptr_equal(large_resize(large, 5 * MIB / 4), block);
+    larges.cache_limit = CACHE;
+    assert_int_equal(solid_of(block)->extent, HUGE_LEAST);
+    assert_int_equal(larges.held, HUGE_LEAST);
+    delete_block(block);
+}
+
+static void large_grown_solid_is_none(void **state) {
+    (void)state;
+    void *block = new_solid(SHORT_ONE);
+    struct large *large = record_of(block);
+    assert_ptr_equal(large_resize(large, 2 * MIB), block); /* there is room */
+    solid_of(block);
+    void *grown = large_resize(large, 5 * MIB + UNIT_SIZE);
+    if (grown) {
+        assert_false(large->solid);
+        assert_int_equal(larges.held, large->bytes);
+        block = grown;
+    }
+    delete_block(block);
+    check_held();
+}
+
+/* Each so many-th new one is in small pages, of its own length, and tells (huge P2). */
+static void large_solid_ones_are_probed(void **state) {
+    (void)state;
+    unsigned probes = 0;
+    while (!huge_probe_is_due(SHORT_ONE))
+        assert_true(huge_wants(SHORT_ONE));
+    for (unsigned i = 0; i < 2; i++) {
+        void *block = new_whole_block(SHORT_ONE);
+        struct large *large = record_of(block);
+        probes += !large->solid;
+        assert_int_equal(large->extent, large->solid ? HUGE_LEAST : SHORT_ONE);
+        assert_true(large->solid || large_tells(large, large->extent));
+        delete_block(block);
+        large_purge(0, ALWAYS);
+    }
+    assert_int_equal(probes, 1);
+}
+
+/* Who asks for another alignment, or for what grows, or whose blocks are not written whole, or may have no huge pages, gets none. */
+static void large_others_are_not_solid(void **state) {
+    (void)state;
+    bool zeroed;
+    void *aligned = large_new(LONG_ONE, 2 * UNIT_SIZE, &zeroed),
+         *grown = large_new_to_grow(LONG_ONE, SHORT_ONE);
+    assert_true(!record_of(aligned)->solid && !record_of(grown)->solid);
+    delete_block(grown);
+    delete_block(aligned);
+    large_purge(0, ALWAYS);
+    larges.live_peak = 12 * MIB;
+    huge_configure(false);
+    void *block = new_whole_block(LONG_ONE);
+    huge_configure(true);
+    assert_false(record_of(block)->solid);
+    delete_block(block);
+    large_purge(0, ALWAYS);
+    huge_learn(NULL, LONG_ONE, PAGES_SPARSE);
+    block = new_whole_block(LONG_ONE);
+    assert_false(record_of(block)->solid);
+    delete_block(block);
+}
+
+/* Not again and again. */
+static void large_solid_ends_where_the_kernel_refuses(void **state) {
+    (void)state;
+    kernel.advise.refuse = ALWAYS;
+    void *block = new_whole_block(LONG_ONE);
+    kernel.advise.refuse = 0;
+    assert_false(record_of(block)->solid);
+    assert_in_range(lengths.closed, LENGTHS_CLOSED - 1, LENGTHS_CLOSED);
+    delete_block(block);
+    large_purge(0, ALWAYS);
+    larges.live_peak = 12 * MIB;
+    block = new_whole_block(SHORT_ONE);
+    assert_false(record_of(block)->solid);
+    delete_block(block);
+}
+
+static void large_solid_that_is_refused_is_another(void **state) {
+    (void)state;
+    kernel.largest_map = SHORT_ONE;
+    void *block = new_whole_block(SHORT_ONE);
+    kernel.largest_map = 0;
+    assert_false(record_of(block)->solid);
+    delete_block(block);
+}
+
+/* Where each has what it holds counted once, however it comes and goes. */
+static void large_solid_counts_come_out(void **state) {
+    (void)state;
+    enum { SLOTS = 5 };
+    void *blocks[SLOTS] = {0};
+    unsigned solid = 0;
+    uint64_t seed = 1;
+    for (unsigned i = 0; i < 3000; i++) {
+        void **slot = &blocks[random_below(&seed, SLOTS)];
+        size_t size = random_below(&seed, 8) == 0 ? 512 * KIB : MIB + random_below(&seed, 3 * MIB);
+        if (*slot && random_below(&seed, 4) == 0) {
+            void *moved = large_resize(record_of(*slot), size);
+            *slot = moved ? moved : *slot;
+        } else {
+            if (*slot)
+                delete_block(*slot);
+            *slot = new_whole_block(size);
+        }
+        lengths.unfit.few = lengths.runs.few = true; /* whatever grows */
+        suit_solid(true);
+        solid += *slot && record_of(*slot)->solid;
+        if (i % 64 == 0)
+            check_cache();
+        size_t rounding = 0, held = 0;
+        for (unsigned k = 0; k < SLOTS; k++) {
+            const struct large *large = blocks[k] ? record_of(blocks[k]) : NULL;
+            bool counts = large && lengths_is_counted(large->bytes) && !large->home;
+            rounding += counts ? align_up(large->bytes, HUGE_LEAST) - large->bytes : 0;
+            held += large && !large_is_in_field(large) ? large_weight(large) : 0;
+            assert_true(!large || !large->solid || large->extent % HUGE_LEAST == 0);
+        }
+        assert_int_equal(lengths.rounding, rounding);
+        assert_in_range(larges.held, held, held + larges.recent.bytes);
+    }
+    assert_in_range(solid, 500, 3000);
+    for (unsigned k = 0; k < SLOTS; k++)
+        if (blocks[k])
+            delete_block(blocks[k]);
+    large_gather_now();
 }
 
 /* Where there is no memory for a field, nor for a probe, what waits serves, and does not read as zero. */
@@ -2516,6 +2835,20 @@ int main(void) {
         cmocka_unit_test_setup(large_what_is_lent_goes_to_the_next, setup),
         cmocka_unit_test_setup(large_stretched_block_gets_the_pages_of_others, setup),
         cmocka_unit_test_setup(large_new_runs_tell_once, kernel_reset),
+        cmocka_unit_test_setup_teardown(large_few_of_many_lengths_are_solid, begin_solid, end_solid),
+        cmocka_unit_test_setup_teardown(large_solid_slack_goes_by_huge_pages, begin_solid, end_solid),
+        cmocka_unit_test_setup_teardown(large_solid_is_not_torn, begin_solid, end_solid),
+        cmocka_unit_test_setup_teardown(large_nothing_grows_into_solid, begin_solid, end_solid),
+        cmocka_unit_test_setup_teardown(large_solid_takes_the_place_of_what_waits, begin_solid, end_solid),
+        cmocka_unit_test_setup_teardown(large_solid_makes_few_go_at_once, begin_solid, end_solid),
+        cmocka_unit_test_setup_teardown(large_solid_has_its_bounds, begin_solid, end_solid),
+        cmocka_unit_test_setup_teardown(large_shrunken_solid_keeps_whole_huge_pages, begin_solid, end_solid),
+        cmocka_unit_test_setup_teardown(large_grown_solid_is_none, begin_solid, end_solid),
+        cmocka_unit_test_setup_teardown(large_solid_ones_are_probed, begin_solid, end_solid),
+        cmocka_unit_test_setup_teardown(large_others_are_not_solid, begin_solid, end_solid),
+        cmocka_unit_test_setup_teardown(large_solid_ends_where_the_kernel_refuses, begin_solid, end_solid),
+        cmocka_unit_test_setup_teardown(large_solid_that_is_refused_is_another, begin_solid, end_solid),
+        cmocka_unit_test_setup_teardown(large_solid_counts_come_out, begin_solid, end_solid),
         cmocka_unit_test_setup_teardown(large_whole_blocks_are_in_fields, begin_fields, end_fields),
         cmocka_unit_test_setup_teardown(large_fields_are_probed, begin_fields, end_fields),
         cmocka_unit_test_setup_teardown(large_mappings_take_the_place_of_fields, begin_fields, end_fields),
