@@ -91,6 +91,7 @@ void large_leave(struct large *large) {
 
 void large_wait(struct large *large) {
     ASSERT(P2, larges.waiting <= LARGE_WAITING_MOST); /* one more, until this hold of the lock ends */
+    ASSERT(P3, !large->counted && (!large->solid || large->extent % HUGE_LEAST == 0));
     large->bytes = large->extent;
     large->place = larges.waiting;
     large_cache[larges.waiting++] = large;
@@ -151,7 +152,6 @@ struct large *large_give_up_oldest(void) {
 void large_end_areas(struct large *large, size_t extent) {
     large->huge = large->huge && seams_last(&large->seams) < extent;
     large->seams = seams_between(&large->seams, 0, extent);
-    large->solid = large->solid && extent % HUGE_LEAST == 0;
 }
 
 void large_shorten(struct large *large, size_t extent) {
@@ -170,7 +170,7 @@ static struct large *large_cut(struct large *large, size_t extent) {
                            .seams = seams_between(&large->seams, extent, large->extent),
                            .given = large->given,
                            .huge = large->huge,
-                           .solid = large->solid && extent % HUGE_LEAST == 0};
+                           .solid = large->solid};
     rest->resident = large->resident / (large->extent / UNIT_SIZE) * (rest->extent / UNIT_SIZE);
     large->resident -= rest->resident;
     large_shorten(large, extent);

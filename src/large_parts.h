@@ -14,6 +14,7 @@
  *
  * P1  the table has every block that waits in spare's order, once and without gaps, and no other
  * P2  who takes a block out of what waits either gives it to a program, lets it wait again or releases it
+ * P3  what waits has no part in what is counted of live blocks, and a solid mapping consists of huge pages
  *
  * Called by the room large alone.
  */

@@ -152,7 +152,7 @@ static void *large_shrink_mapping(struct large *large, size_t bytes) {
     size_t before = large->extent, extent = large->solid ? align_up(bytes, HUGE_LEAST) : spare_round(bytes);
     if (extent >= before || (bytes <= LARGE_RUN_MOST && bytes <= large->bytes / 2))
         return extent < before ? NULL : large_set(large, large->bytes, before); /* NULL: alloc copies */
-    if (large_may_keep(large->solid ? extent : bytes, before))
+    if (large_may_keep(bytes, before))
         return large_set(large, bytes, before);
     if (!os_unmap(large->start + extent, before - extent))
         return large_set(large, large->bytes, before); /* its slack counts again */

@@ -1249,8 +1249,17 @@ static void *new_solid(size_t size) {
 /* What comes from here on is, or is not, as if lengths knew nothing. */
 static void suit_solid(bool suit) {
     lengths.enough = !suit;
+    lengths.unfit.few = lengths.runs.few = true;
     lengths.closed = 0;
     large_keep_longer(suit);
+}
+
+static void *new_solid_anyway(size_t size) {
+    suit_solid(true);
+    larges.live_peak = 12 * MIB;
+    void *block = new_solid(size);
+    suit_solid(false);
+    return block;
 }
 
 /* A mapping of its own length waits. */
@@ -1265,7 +1274,9 @@ static void wait_ordinary(size_t bytes) {
 
 static void large_few_of_many_lengths_are_solid(void **state) {
     (void)state;
-    void *block = new_solid(SHORT_ONE), *longer = new_solid(LONG_ONE);
+    bool zeroed;
+    void *block = large_new(SHORT_ONE, UNIT_SIZE, &zeroed), *longer = new_solid(LONG_ONE);
+    assert_true(zeroed && solid_of(block));
     assert_int_equal(record_of(block)->extent, HUGE_LEAST);
     assert_int_equal(record_of(longer)->extent, 2 * HUGE_LEAST);
     assert_int_equal(larges.live, SHORT_ONE + LONG_ONE);
@@ -1276,7 +1287,6 @@ static void large_few_of_many_lengths_are_solid(void **state) {
     unsigned maps = kernel.map.count;
     for (size_t size = LARGE_RUN_MOST + UNIT_SIZE; size <= 2 * HUGE_LEAST; size += 5 * UNIT_SIZE) {
         delete_block(longer);
-        bool zeroed;
         assert_ptr_equal(large_new(size, UNIT_SIZE, &zeroed), longer);
         assert_false(zeroed);
         solid_of(longer);
@@ -1329,18 +1339,30 @@ static void large_solid_is_not_torn(void **state) {
     delete_block(another);
     delete_block(block);
     delete_block(lends);
+    large_purge(0, ALWAYS);
+    waits = new_solid_anyway(4 * MIB);
+    block = new_dense_block(6 * MIB);
+    delete_block(waits);
+    delete_block(block);
+    large_gather_now();
+    remaps = kernel.remap.count;
+    block = new_whole_block(LARGE_FIELD_MOST); /* the longest is stretched: its last pages are new */
+    assert_in_range(kernel.remap.count - remaps, 1, 2);
+    assert_int_equal(larges.waiting, 1);
+    assert_true(large_cache[0]->solid && large_cache[0]->extent == 4 * MIB);
+    delete_block(block);
 }
 
 static void large_nothing_grows_into_solid(void **state) {
     (void)state;
-    void *waits = new_solid(4 * MIB);
+    void *waits = new_solid(6 * MIB);
     suit_solid(false);
-    unsigned char *block = new_whole_block(SHORT_ONE);
+    unsigned char *block = new_whole_block(LONG_ONE);
     delete_block(waits);
     large_gather_now();
     struct large *large = record_of(block);
-    unsigned char *grown = large_resize(large, 3 * MIB);
-    assert_true(grown == NULL || grown != waits); /* NULL: alloc copies it into what waits */
+    unsigned char *grown = large_resize(large, 5 * MIB);
+    assert_ptr_not_equal(grown, waits);
     assert_int_equal(large->solid, false);
     delete_block(grown ? grown : block);
 }
@@ -1353,6 +1375,7 @@ static void large_solid_takes_the_place_of_what_waits(void **state) {
     void *block = new_solid(2 * MIB + UNIT_SIZE);
     assert_int_equal(larges.mapped_bytes, mapped - 3 * MIB + 2 * HUGE_LEAST);
     wait_ordinary(MIB + 5 * UNIT_SIZE);
+    wait_ordinary(LARGE_FIELD_MOST + MIB);
     unsigned waiting = larges.waiting;
     void *longer = new_solid(3 * MIB);
     assert_int_equal(larges.waiting, waiting);
@@ -1388,6 +1411,19 @@ static void large_solid_has_its_bounds(void **state) {
     assert_false(record_of(block)->solid);
     delete_block(block);
     delete_block(first);
+    large_purge(0, ALWAYS);
+    larges.live_peak = 12 * MIB;
+    void *lends = new_solid(LARGE_FIELD_MOST);
+    delete_block(lends);
+    large_gather_now();
+    lends = new_solid(SHORT_ONE); /* and its slack: 6 MiB more */
+    block = new_solid(LONG_ONE);
+    larges.live_peak = 13 * MIB; /* so that 15.4 may */
+    void *last = new_whole_block(LONG_ONE);
+    assert_false(record_of(last)->solid);
+    delete_block(last);
+    delete_block(block);
+    delete_block(lends);
 }
 
 static void large_shrunken_solid_keeps_whole_huge_pages(void **state) {
@@ -1444,9 +1480,13 @@ static void large_solid_ones_are_probed(void **state) {
 static void large_others_are_not_solid(void **state) {
     (void)state;
     bool zeroed;
-    void *aligned = large_new(LONG_ONE, 2 * UNIT_SIZE, &zeroed),
-         *grown = large_new_to_grow(LONG_ONE, SHORT_ONE);
-    assert_true(!record_of(aligned)->solid && !record_of(grown)->solid);
+    delete_block(new_solid(4 * MIB));
+    large_gather_now();
+    void *aligned = large_new(LONG_ONE, 2 * UNIT_SIZE, &zeroed);
+    assert_false(record_of(aligned)->solid);
+    large_purge(0, ALWAYS);
+    void *grown = large_new_to_grow(LONG_ONE, SHORT_ONE);
+    assert_false(record_of(grown)->solid);
     delete_block(grown);
     delete_block(aligned);
     large_purge(0, ALWAYS);
@@ -1460,6 +1500,89 @@ static void large_others_are_not_solid(void **state) {
     huge_learn(NULL, LONG_ONE, PAGES_SPARSE);
     block = new_whole_block(LONG_ONE);
     assert_false(record_of(block)->solid);
+    delete_block(block);
+}
+
+/* Where huge pages may not be had what waits, and is as long, serves as ever. */
+static void large_without_huge_pages_what_waits_serves(void **state) {
+    (void)state;
+    for (unsigned why = 0; why < 4; why++) {
+        wait_ordinary(LONG_ONE);
+        unsigned unmaps = kernel.unmap.count;
+        huge_configure(why != 0);
+        limit.tight = why == 1;
+        limit.count_at = why == 1 ? UINT64_MAX : 0;
+        larges.cache_limit = why == 2 ? 0 : CACHE;
+        if (why == 3)
+            limit_configure(SIZE_MAX - 1, limit.held, 0);
+        void *block = new_block(LONG_ONE);
+        assert_int_equal(kernel.unmap.count, unmaps);
+        huge_configure(true);
+        limit.tight = false;
+        limit.count_at = 0;
+        larges.cache_limit = CACHE;
+        limit_configure(SIZE_MAX - 1, 0, 0);
+        delete_block(block);
+        large_purge(0, ALWAYS);
+        larges.live_peak = 12 * MIB;
+    }
+}
+
+/* Also where nobody watches what is held, and a block comes to hand at once. */
+static void large_rounding_comes_out_at_hand(void **state) {
+    (void)state;
+    void *block = new_solid(SHORT_ONE);
+    for (unsigned i = 0; i < 4; i++) {
+        delete_block(block);
+        block = new_solid(SHORT_ONE);
+    }
+    size_t held = limit.held, rounding = lengths.rounding;
+    limit_configure(SIZE_MAX, 0, 0);
+    for (unsigned i = 0; i < 8; i++) {
+        delete_block(block);
+        assert_int_equal(lengths.rounding, 0);
+        block = new_solid(SHORT_ONE);
+        assert_int_equal(lengths.rounding, rounding);
+    }
+    limit_configure(SIZE_MAX - 1, 0, 0);
+    limit.held = held;
+    delete_block(block);
+}
+
+/* What has to move away, as there is no room for a second mapping beside it, is where it came to lie. */
+static void large_solid_that_moves_away_is_none(void **state) {
+    (void)state;
+    unsigned char *block = new_solid(LONG_ONE);
+    struct large *large = record_of(block);
+    void *behind = os_map(UNIT_SIZE, block + large->extent); /* so that it cannot grow where it is */
+    kernel.map.refuse = ALWAYS;
+    unsigned char *grown = large_resize(large, 6 * MIB);
+    kernel.map.refuse = 0;
+    assert_non_null(grown);
+    assert_int_equal(large->extent, 6 * MIB);
+    assert_false(large->solid);
+    delete_block(grown);
+    os_unmap(behind, UNIT_SIZE);
+}
+
+/* Runs that may lie in fields are lengths, too, wherever they come to lie. */
+static void large_runs_are_lengths(void **state) {
+    (void)state;
+    uint32_t seen = lengths.seen;
+    superslab_configure(SIZE_MAX / 2, true, false);
+    void *block = new_block(512 * KIB);
+    assert_false(is_in_field(block));
+    assert_int_equal(lengths.seen, seen + 1);
+    superslab_configure(2 * MIB, true, false);
+    void *blocks[LONGER];
+    unsigned inside = 0;
+    for (unsigned i = 0; i < LONGER; i++) {
+        blocks[i] = new_dense_block(512 * KIB);
+        inside += is_in_field(blocks[i]);
+    }
+    assert_in_range(inside, 1, LONGER);
+    assert_int_equal(lengths.seen, seen + 1 + LONGER);
+    delete_all(blocks, LONGER);
     delete_block(block);
 }
 
@@ -1506,8 +1629,7 @@ static void large_solid_counts_come_out(void **state) {
                 delete_block(*slot);
             *slot = new_whole_block(size);
         }
-        lengths.unfit.few = lengths.runs.few = true; /* whatever grows */
-        suit_solid(true);
+        suit_solid(true); /* whatever grows */
         solid += *slot && record_of(*slot)->solid;
         if (i % 64 == 0)
             check_cache();
@@ -2849,6 +2971,10 @@ int main(void) {
         cmocka_unit_test_setup_teardown(large_solid_ends_where_the_kernel_refuses, begin_solid, end_solid),
         cmocka_unit_test_setup_teardown(large_solid_that_is_refused_is_another, begin_solid, end_solid),
         cmocka_unit_test_setup_teardown(large_solid_counts_come_out, begin_solid, end_solid),
+        cmocka_unit_test_setup_teardown(large_without_huge_pages_what_waits_serves, begin_solid, end_solid),
+        cmocka_unit_test_setup_teardown(large_rounding_comes_out_at_hand, begin_solid, end_solid),
+        cmocka_unit_test_setup_teardown(large_solid_that_moves_away_is_none, begin_solid, end_solid),
+        cmocka_unit_test_setup_teardown(large_runs_are_lengths, begin_solid, end_solid),
         cmocka_unit_test_setup_teardown(large_whole_blocks_are_in_fields, begin_fields, end_fields),
         cmocka_unit_test_setup_teardown(large_fields_are_probed, begin_fields, end_fields),
         cmocka_unit_test_setup_teardown(large_mappings_take_the_place_of_fields, begin_fields, end_fields),

@@ -226,6 +226,20 @@ static void lengths_what_would_seldom_hold_too_much_is_solid(void **state) {
     }
 }
 
+/* However long it was tight: 512 blocks that are not. */
+static void lengths_are_not_tight_for_long(void **state) {
+    (void)state;
+    begin_mixed();
+    lengths.rounding = live.most;
+    note_mixed(1000);
+    lengths.rounding = 0;
+    lengths.closed = 0;
+    note_mixed(511);
+    assert_false(lengths_suit_solid());
+    note_mixed(1);
+    assert_true(lengths_suit_solid());
+}
+
 /* As long as it is tight it stays over, and what was so before more was live does not count. */
 static void lengths_stay_tight_until_more_is_live(void **state) {
     (void)state;
@@ -302,6 +316,7 @@ int main(void) {
         cmocka_unit_test_setup(lengths_short_ones_are_in_fields_earlier, setup),
         cmocka_unit_test_setup(lengths_P2_what_would_hold_too_much_is_not_solid, setup),
         cmocka_unit_test_setup(lengths_what_would_seldom_hold_too_much_is_solid, setup),
+        cmocka_unit_test_setup(lengths_are_not_tight_for_long, setup),
         cmocka_unit_test_setup(lengths_stay_tight_until_more_is_live, setup),
         cmocka_unit_test_setup(lengths_P2_an_exchange_ends_it, setup),
         cmocka_unit_test_setup(lengths_a_little_exchange_fades, setup),
