@@ -9,7 +9,7 @@
  * P1  no new mapping is to get huge pages before one of its size with small pages was seen to be written whole, or after one was not
  * P2  each HUGE_PROBE-th block of a size has small pages, so that what is known stays true
  *
- * Called by large alone, by any thread, under no lock but for huge_known: what is known is a hint, in relaxed atomics that pair with nothing.
+ * Called by large alone, by any thread, under no lock but for huge_known and huge_fills: what is known is a hint, in relaxed atomics that pair with nothing.
  * Each call takes bounded time (pages_resident).
  */
 #ifndef HAKMEM_HUGE_H

@@ -161,7 +161,8 @@ enum large_wish {
     LARGE_PLAIN, /* nearly its size */
     LARGE_ROOM,  /* a new run with room behind it */
     LARGE_PROBE, /* a new run that tells how such blocks are written */
-    LARGE_WIDE   /* what waits and is up to LARGE_WIDENS times as long */
+    LARGE_WIDE,  /* what waits and is up to LARGE_WIDENS times as long */
+    LARGE_SOLID  /* a mapping of whole huge pages, if that is where such blocks lie best */
 };
 
 static struct large *large_new_run(size_t size, size_t bytes, enum large_wish wish, bool *zeroed) {
@@ -208,11 +209,11 @@ static struct large *large_take_longer(size_t fit, size_t alignment, struct larg
     if (fit < least && large_is_crowded(fit)) {
         large_gather(out);
         size_t most = LARGE_LENDS * fit < least && large_overhang(fit) == 0 ? LARGE_LENDS * fit : least;
-        large = large_if_warm_for(large_take_waiting(fit, most, alignment, true), fit);
+        large = large_if_warm_for(large_take_waiting(fit, most, alignment, SPARE_MAPPING), fit);
     }
     if (large || fit <= LARGE_RUN_MOST)
         return large;
-    return large_take_waiting(fit > least ? fit : least, LARGE_MOST, alignment, true);
+    return large_take_waiting(fit > least ? fit : least, LARGE_MOST, alignment, SPARE_MAPPING);
 }
 
 /* A waiting block that wastes at most a quarter, or a longer one; and what has to go because it is live now. Under the
@@ -220,12 +221,12 @@ static struct large *large_take_longer(size_t fit, size_t alignment, struct larg
 static NOINLINE struct large *large_take_fit(size_t bytes, size_t fit, size_t alignment,
                                              enum large_wish wish) {
     size_t most = wish == LARGE_WIDE ? LARGE_WIDENS * fit : fit + fit / 4;
-    bool plain = alignment == UNIT_SIZE && wish == LARGE_PLAIN, solid = plain && large_suits_solid(bytes);
+    bool solid = wish == LARGE_SOLID && large_suits_solid();
     struct large *out = NULL;
-    if (plain)
+    if (wish == LARGE_PLAIN && alignment == UNIT_SIZE)
         lengths_note_run(bytes);
     struct large *large =
-        solid ? large_take_solid(fit, &out) : large_take_waiting(fit, most, alignment, false);
+        solid ? large_take_solid(fit, &out) : large_take_waiting(fit, most, alignment, SPARE_ANY);
     if (!large && !solid && bytes >= LONGER_FROM)
         large = large_take_longer(fit, alignment, &out);
     if (large) {
@@ -247,8 +248,8 @@ static NOINLINE struct large *large_new_from_below(size_t size, size_t bytes, si
         large = large_map(fit, alignment, 0);
         *zeroed = large != NULL;
     } else if (!large) { /* superslabs end at a TiB */
-        if (alignment == UNIT_SIZE && wish == LARGE_PLAIN)
-            large = large_new_solid(bytes, zeroed);
+        if (wish == LARGE_SOLID)
+            large = large_new_solid(bytes, fit, zeroed);
         if (!large)
             large = large_new_mapping(fit, alignment, zeroed);
     }
@@ -322,6 +323,8 @@ static void *large_new_block_of(size_t size, size_t bytes, size_t alignment, enu
     if (block)
         return block;
     *zeroed = false;
+    if (plain && large_may_be_solid(bytes))
+        wish = LARGE_SOLID;
     bool shared = !favour_take_mine(&larges.lock);
     if (shared)
         large_take_lock(suits);

@@ -21,7 +21,7 @@
  *
  * Any thread may call everything here; one lock of rank 7 (favour.h), held for a bounded search, never during a system call, but when a part that is
  * cut off needs a piece of the pagemap, or a hand its lists, nor inside a hand's `visit`. One call gives up at most LARGE_GIVE_UP waiting blocks for each
- * of those that it lets wait (nine where a hand is too full, 64 where one goes), and as many for each that gives it pages.
+ * of those that it lets wait (twice as many for a solid one; nine where a hand is too full, 64 where one goes), and as many for each that gives it pages.
  */
 #ifndef HAKMEM_LARGE_H
 #define HAKMEM_LARGE_H

@@ -4,7 +4,7 @@
 /* One that is as long as those in fields, and waits or was freed last. Under the lock; NULL: there is none. */
 static struct large *large_take_unwanted(size_t most) {
     struct large *large = large_take_rested(LARGE_FIELD_LEAST, most);
-    return large ? large : large_take_waiting(LARGE_FIELD_LEAST, most, UNIT_SIZE, false);
+    return large ? large : large_take_waiting(LARGE_FIELD_LEAST, most, UNIT_SIZE, SPARE_ANY);
 }
 
 /* New memory has come: as much goes of what would have served instead, but of nothing longer, unless that lies in fields as well; and of

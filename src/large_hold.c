@@ -110,8 +110,8 @@ struct large *large_waited(struct large *large) {
     return large;
 }
 
-struct large *large_take_waiting(size_t bytes, size_t most, size_t alignment, bool mapping) {
-    return large_waited(spare_take(bytes, most, alignment, mapping));
+struct large *large_take_waiting(size_t bytes, size_t most, size_t alignment, enum spare_kind kind) {
+    return large_waited(spare_take(bytes, most, alignment, kind));
 }
 
 size_t large_holds(size_t more) {
@@ -236,13 +236,6 @@ static NOINLINE struct large *large_take_excess(void) {
 
 struct large *large_excess(void) {
     return UNLIKELY(large_holds_too_much()) ? large_take_excess() : NULL;
-}
-
-struct large *large_unless_solid(struct large *large) {
-    if (!large || !large->solid)
-        return large;
-    large_wait(large);
-    return NULL;
 }
 
 struct large *large_if_warm_for(struct large *large, size_t bytes) {

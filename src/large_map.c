@@ -19,7 +19,7 @@ static struct large *large_take_any(size_t bytes, size_t alignment) {
     favour_take(&larges.lock);
     struct large *large = large_take_stuck(bytes, alignment);
     if (!large && larges.mapped_bytes + bytes > larges.live_peak + larges.cache_limit)
-        large = large_take_waiting(bytes, LARGE_MOST, alignment, true);
+        large = large_take_waiting(bytes, LARGE_MOST, alignment, SPARE_MAPPING);
     favour_release(&larges.lock);
     return large;
 }
@@ -126,14 +126,13 @@ static bool large_stretch(struct large *large, size_t bytes) {
 static struct large *large_take_donor(size_t tail) {
     size_t fit = spare_round(tail);
     favour_take(&larges.lock);
-    struct large *donor = large_take_waiting(fit, LARGE_MOST, UNIT_SIZE, true);
-    donor = large_unless_solid(large_if_warm(donor));
+    struct large *donor = large_take_waiting(fit, LARGE_MOST, UNIT_SIZE, SPARE_TORN);
+    donor = large_if_warm(donor);
     const struct large *roomy = larges.roomy.oldest;
     if (!donor && roomy && !roomy->solid && large_is_warm(roomy))
         donor = large_give_up_slack();
     if (!donor)
-        donor =
-            large_unless_solid(large_if_warm(large_waited(spare_take_shorter(fit, tail / LARGE_STRETCH))));
+        donor = large_if_warm(large_waited(spare_take_shorter(fit, tail / LARGE_STRETCH)));
     favour_release(&larges.lock);
     return donor;
 }
@@ -181,8 +180,7 @@ static struct large *large_take_stretched(size_t bytes, size_t alignment) {
         return NULL;
     favour_take(&larges.lock);
     bool stretches = bytes > LARGE_LONG || large_is_crowded(bytes);
-    struct large *large =
-        stretches ? large_unless_solid(large_waited(spare_take_shorter(bytes, bytes / LARGE_STRETCH))) : NULL;
+    struct large *large = stretches ? large_waited(spare_take_shorter(bytes, bytes / LARGE_STRETCH)) : NULL;
     if (bytes <= LARGE_LONG)
         large = large_if_warm(large);
     favour_release(&larges.lock);

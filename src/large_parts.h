@@ -179,7 +179,7 @@ void large_wait(struct large *large);
 struct large *large_waited(struct large *large);
 
 /* One that waits, as spare_take says. */
-struct large *large_take_waiting(size_t bytes, size_t most, size_t alignment, bool mapping);
+struct large *large_take_waiting(size_t bytes, size_t most, size_t alignment, enum spare_kind kind);
 
 /* What live, waiting and lent bytes hold when `more` become live. */
 size_t large_holds(size_t more);
@@ -253,8 +253,13 @@ struct large *large_new_in_field(size_t bytes, bool *probe, bool *zeroed);
  * are many and of many lengths. `plain`: neither aligned nor growing, which would be copied. */
 bool large_suits_field(size_t bytes, bool plain);
 
-/* Whether such a block is to be a mapping of whole huge pages, for which there are few enough of many lengths. Under the lock. */
-bool large_suits_solid(size_t bytes);
+/* Whether a block may be a mapping of whole huge pages: without the lock; and whether it is to be, as there are few enough of many
+ * lengths: under the lock. */
+static inline bool large_may_be_solid(size_t bytes) {
+    return lengths_is_counted(bytes) && !limit_near() && limit_may_split() && huge_fills(bytes);
+}
+
+bool large_suits_solid(void);
 
 /* What comes that may lie in a field or be solid, and what of it grows; `plain`: neither aligned nor growing. */
 void large_note_run(size_t bytes);
@@ -304,11 +309,8 @@ bool large_fill(struct large *large, size_t from);
 /* One of whole huge pages that waits and is long enough; what is not of them and would serve goes, linked to *out. Under the lock. */
 struct large *large_take_solid(size_t bytes, struct large **out);
 
-/* A new one of whole huge pages, if the block suits that and there is room. NULL: it does not, or there is not. */
-struct large *large_new_solid(size_t bytes, bool *zeroed);
-
-/* A mapping that may be torn, or NULL. Else it waits on. Under the lock. */
-struct large *large_unless_solid(struct large *large);
+/* A new one of whole huge pages; each so many-th has `fit` bytes in small ones, and tells. NULL: it is to be another mapping. */
+struct large *large_new_solid(size_t bytes, size_t fit, bool *zeroed);
 
 /* A mapping for a block: one that waits, stretched, or new. NULL: no memory. */
 struct large *large_new_mapping(size_t bytes, size_t alignment, bool *zeroed);

@@ -7,7 +7,7 @@ void *large_set(struct large *large, size_t bytes, size_t extent) {
     favour_take(&larges.lock);
     large_leave(large);
     large->extent = extent;
-    large->solid = large->solid && extent % HUGE_LEAST == 0;
+    large->solid = large->solid && extent % HUGE_LEAST == 0 && bytes <= LENGTHS_MOST;
     large->resident = large->resident < extent ? large->resident : extent;
     large_enter(large, bytes);
     favour_release(&larges.lock);
@@ -32,7 +32,7 @@ static bool large_grow_inside(struct large *large, size_t bytes) {
  * is in memory; for a run one that has grown, too, or is not much longer: others have other uses. */
 static struct large *large_warm_target(const struct large *large, size_t bytes) {
     favour_take(&larges.lock);
-    struct large *target = large_unless_solid(large_take_waiting(bytes, LARGE_MOST, UNIT_SIZE, true));
+    struct large *target = large_take_waiting(bytes, LARGE_MOST, UNIT_SIZE, SPARE_TORN);
     favour_release(&larges.lock);
     if (!target)
         return NULL;
@@ -106,7 +106,7 @@ static bool large_is_better_copied(const struct large *large, size_t bytes) {
     favour_take(&larges.lock);
     const struct large *waits = spare_recent_find(&larges.recent, fit, most);
     if (!waits)
-        waits = spare_find(fit, most, UNIT_SIZE, false);
+        waits = spare_find(fit, most, UNIT_SIZE, SPARE_ANY);
     bool better = waits && large_is_warm_for(waits, bytes);
     favour_release(&larges.lock);
     return better;
@@ -150,8 +150,11 @@ static bool large_may_keep(size_t bytes, size_t extent) {
 
 static void *large_shrink_mapping(struct large *large, size_t bytes) {
     size_t before = large->extent, extent = large->solid ? align_up(bytes, HUGE_LEAST) : spare_round(bytes);
-    if (extent >= before || (bytes <= LARGE_RUN_MOST && bytes <= large->bytes / 2))
-        return extent < before ? NULL : large_set(large, large->bytes, before); /* NULL: alloc copies */
+    bool half = bytes <= LARGE_RUN_MOST && bytes <= large->bytes / 2;
+    if (half && (extent < before || large->solid))
+        return NULL; /* alloc copies */
+    if (extent >= before)
+        return large_set(large, large->solid ? bytes : large->bytes, before);
     if (large_may_keep(bytes, before))
         return large_set(large, bytes, before);
     if (!os_unmap(large->start + extent, before - extent))

@@ -1,14 +1,16 @@
 /* Mappings of whole huge pages, where few blocks are of many lengths: each serves what is shorter. docs/experiments/solid-mappings.md */
 #include "large_parts.h"
 
-bool large_suits_solid(size_t bytes) {
-    return lengths_is_counted(bytes) && lengths_suit_solid() && larges.cache_limit > 0 && huge_fills(bytes) &&
-           !limit_near() && limit_may_split();
+#include "os.h"
+
+/* Not near the hard limit, as nothing takes back what is left of the last huge page of a block that lives. */
+bool large_suits_solid(void) {
+    return lengths_suit_solid() && larges.cache_limit > 0 && limit_allows(2 * larges.live_peak);
 }
 
 static struct large *large_take_waiting_solid(size_t bytes, struct large **out) {
     for (unsigned i = 0; i < LARGE_GIVE_UP; i++) {
-        struct large *large = large_take_waiting(bytes, LARGE_FIELD_MOST, UNIT_SIZE, true);
+        struct large *large = large_take_waiting(bytes, LARGE_FIELD_MOST, UNIT_SIZE, SPARE_MAPPING);
         if (!large || large->solid)
             return large;
         large_push(out, large);
@@ -24,29 +26,34 @@ struct large *large_take_solid(size_t bytes, struct large **out) {
     return large_take_waiting_solid(bytes, out);
 }
 
-/* What it brings goes of what waits, not of what lives. */
+/* What it brings goes of what waits and of slack, not of what lives. */
 static bool large_has_room(size_t bytes, size_t extent) {
     favour_take(&larges.lock);
-    size_t live = larges.live + bytes, peak = live > larges.live_peak ? live : larges.live_peak,
-           held = larges.held - larges.recent.resident + larges.slack + extent;
-    bool room = large_suits_solid(bytes) && held <= peak / 16 * LARGE_PEAK_SIXTEENTHS;
+    size_t live = larges.live + bytes, peak = live > larges.live_peak ? live : larges.live_peak;
+    bool suits = large_suits_solid(), room = larges.held + extent <= peak / 16 * LARGE_PEAK_SIXTEENTHS;
+    if (suits && !room)
+        lengths_note_refusal();
     favour_release(&larges.lock);
-    return room;
+    return suits && room;
 }
 
-/* The kernel would not hear of huge pages. */
+/* The kernel gives none. */
 static void large_refuse_solid(void) {
     favour_take(&larges.lock);
     lengths_close();
     favour_release(&larges.lock);
 }
 
-struct large *large_new_solid(size_t bytes, bool *zeroed) {
+struct large *large_new_solid(size_t bytes, size_t fit, bool *zeroed) {
     size_t extent = align_up(bytes, HUGE_LEAST);
     if (!large_has_room(bytes, extent))
         return NULL;
+    if (os_has_no_huge_pages()) {
+        large_refuse_solid();
+        return NULL;
+    }
     bool huge = huge_wants(bytes);
-    struct large *large = large_map_as(huge ? extent : bytes, UNIT_SIZE, 0, huge);
+    struct large *large = large_map_as(huge ? extent : fit, UNIT_SIZE, 0, huge);
     if (!large)
         return NULL;
     large->solid = large->huge;

@@ -57,7 +57,7 @@ void lengths_note_growth(size_t bytes) {
 }
 
 void lengths_close(void) {
-    lengths.closed = LENGTHS_CLOSED << 3 * lengths.times;
+    lengths.closed = (uint32_t)LENGTHS_CLOSED << 3 * lengths.times;
     lengths.times += lengths.times < LENGTHS_CLOSED_MOST;
 }
 
@@ -93,17 +93,27 @@ static bool lengths_are_solid(void) {
     return !lengths.enough && lengths.mixed && lengths.unfit.few && lengths.runs.few && lengths.closed == 0;
 }
 
-static void lengths_note_tightness(struct lengths_live live) {
-    bool over = live.now + lengths.rounding > live.most / 8 * 9, before = lengths.tight;
-    if (live.most > lengths.most) /* more is allowed than when they were tight */
-        lengths.tightness = 0;
-    lengths.most = live.most;
-    uint32_t tightness = over ? lengths.tightness + LENGTHS_TIGHT_STEP : lengths.tightness;
-    tightness = tightness < LENGTHS_TIGHT_MOST ? tightness : LENGTHS_TIGHT_MOST;
-    lengths.tightness = over || tightness == 0 ? tightness : tightness - 1;
+static void lengths_note_tight(bool over) {
+    uint32_t tightness = lengths.tightness;
+    bool before = lengths.tight;
+    if (over)
+        lengths.tightness = tightness < LENGTHS_TIGHT_MOST ? tightness + LENGTHS_TIGHT_STEP : tightness;
+    else if (tightness > 0)
+        lengths.tightness--;
     lengths.tight = lengths.tightness > (before ? 0 : LENGTHS_TIGHT);
     if (lengths.tight && !before && lengths_are_solid())
         lengths_close();
+}
+
+void lengths_note_refusal(void) {
+    lengths_note_tight(true);
+}
+
+static void lengths_note_tightness(struct lengths_live live) {
+    if (live.most > lengths.most) /* more is allowed than when they were tight */
+        lengths.tightness = 0;
+    lengths.most = live.most;
+    lengths_note_tight(live.now + lengths.rounding > live.most / 8 * 9);
 }
 
 void lengths_note_run(size_t bytes) {

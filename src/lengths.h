@@ -18,11 +18,11 @@
 #ifndef HAKMEM_LENGTHS_H
 #define HAKMEM_LENGTHS_H
 
+#include "pages.h"
 #include "superslab.h"
 
 #define LENGTHS_RUN_MOST ((size_t)SUPERSLAB_RUN_LARGEST * UNIT_SIZE)
 #define LENGTHS_MOST (8 * MIB) /* bytes: what is longer suits neither */
-#define LENGTHS_AREA (2 * MIB) /* a huge page */
 enum { LENGTHS_CLOSED = 1024, LENGTHS_CLOSED_MOST = 7 /* times */ };
 
 /* A part of the bytes of what comes, without those of some others; few: it is good. */
@@ -54,7 +54,7 @@ struct lengths_live {
     bool fields;
 };
 
-/* A run has come that may lie in a field. */
+/* A run has come that may lie in a field, and was not at hand. */
 void lengths_note_run(size_t bytes);
 
 /* A block that is longer than a run has come. `plain`: neither aligned nor growing; `sparse`: such ones are not written whole. */
@@ -66,6 +66,9 @@ void lengths_note_growth(size_t bytes);
 /* So many bytes went of a field or a mapping since the other brought new memory. */
 void lengths_note_exchange(size_t bytes, size_t live_most);
 
+/* There was no room for one that was to be solid. */
+void lengths_note_refusal(void);
+
 /* What is open now is closed: also where the kernel would not have what it takes. */
 void lengths_close(void);
 
@@ -75,7 +78,7 @@ static inline bool lengths_is_counted(size_t bytes) {
 
 /* What such a mapping would have more if it were solid: it is live, or is no more. */
 static inline void lengths_count(size_t bytes, bool ends) {
-    size_t more = align_up(bytes, LENGTHS_AREA) - bytes;
+    size_t more = align_up(bytes, (size_t)PAGES_AREA) - bytes;
     lengths.rounding += ends ? -more : more;
 }
 

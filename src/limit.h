@@ -77,6 +77,11 @@ static inline void limit_give(size_t bytes) {
         atomic_fetch_sub_explicit(&limit.held, bytes, memory_order_relaxed);
 }
 
+/* Whether so many bytes may be held, whatever is now. */
+static inline bool limit_allows(size_t bytes) {
+    return bytes <= limit.hard;
+}
+
 /* There is a soft limit or there was pressure lately: else limit_near is false, and limit_keep allows all that is configured. */
 static inline bool limit_is_watching(void) {
     return atomic_load_explicit(&limit.watching, memory_order_relaxed);

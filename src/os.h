@@ -12,7 +12,7 @@
  * P6  advice is given only on memory that this room mapped and has not unmapped (asserted in the check variant), but for
  *     os_keep_small.
  * P7  nothing here changes what holds for the whole process: huge pages are asked for by madvise, a prctl only
- *     names our own mappings, and not any more once that was refused.
+ *     asks, or names our own mappings, and not any more once that was refused.
  *
  * os_linux.c makes the calls; os_place.c asks what the place allows: the cgroup, CPUs, mappings; os_thread.c
  * looks at other threads. Called by metadata, superslab, large, limit, reach, stats, log, lock, options. Never reads an option: it is
@@ -185,6 +185,9 @@ bool os_knows_of_filter(void);
 
 /* True when the process may have so many addresses and no more (RLIMIT_AS). Not asked where a filter looks on. */
 bool os_addresses_are_few(void);
+
+/* True when the process gets no huge pages, whatever it asks for (PR_SET_THP_DISABLE), or a filter looks on: then it is not asked. */
+bool os_has_no_huge_pages(void);
 
 /* True when the process runs with more rights than its user. */
 bool os_secure(void);

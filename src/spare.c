@@ -87,26 +87,30 @@ static unsigned spare_next_bin(unsigned bin) {
     return bits ? word * 64 + bits_lowest(bits) : BINS;
 }
 
-static struct large *spare_look(unsigned bin, size_t alignment, bool mapping) {
+static bool spare_is_of(const struct large *large, enum spare_kind kind) {
+    return kind == SPARE_ANY || (!large->home && (kind == SPARE_MAPPING || !large->solid));
+}
+
+static struct large *spare_look(unsigned bin, size_t alignment, enum spare_kind kind) {
     struct large *large = spare_bins[bin];
     for (unsigned looks = 0; large && looks < SPARE_LOOKS; looks++, large = large->next)
-        if (((uintptr_t)large->start & (alignment - 1)) == 0 && !(mapping && large->home))
+        if (((uintptr_t)large->start & (alignment - 1)) == 0 && spare_is_of(large, kind))
             return large;
     return NULL;
 }
 
-struct large *spare_find(size_t bytes, size_t most, size_t alignment, bool mapping) {
+struct large *spare_find(size_t bytes, size_t most, size_t alignment, enum spare_kind kind) {
     unsigned last = spare_bin(most);
     struct large *large = NULL;
     for (unsigned bin = spare_next_bin(spare_bin(bytes)); !large && bin <= last && bin < BINS;
          bin = spare_next_bin(bin + 1))
-        large = spare_look(bin, alignment, mapping);
+        large = spare_look(bin, alignment, kind);
     ASSERT(P1, !large || large->extent >= bytes);
     return large;
 }
 
-struct large *spare_take(size_t bytes, size_t most, size_t alignment, bool mapping) {
-    struct large *large = spare_find(bytes, most, alignment, mapping);
+struct large *spare_take(size_t bytes, size_t most, size_t alignment, enum spare_kind kind) {
+    struct large *large = spare_find(bytes, most, alignment, kind);
     if (large)
         spare_remove(large);
     return large;
@@ -124,7 +128,7 @@ static unsigned spare_previous_bin(unsigned bin) {
 struct large *spare_take_shorter(size_t bytes, size_t least) {
     for (unsigned bin = spare_previous_bin(spare_bin(bytes)); bin != BINS && bin >= spare_bin(least);
          bin = spare_previous_bin(bin)) {
-        struct large *large = spare_look(bin, UNIT_SIZE, true);
+        struct large *large = spare_look(bin, UNIT_SIZE, SPARE_TORN);
         if (!large)
             continue;
         spare_remove(large);

@@ -51,7 +51,7 @@ struct large {
     bool fresh;          /* a run began without memory, in small pages, and has told nothing yet */
     bool given;          /* a mapping has pages that others have touched: they tell nothing */
     bool huge;           /* a mapping's new pages are huge ones, as far as is known */
-    bool solid;          /* a mapping consists of huge pages alone: it is not torn */
+    bool solid;          /* a mapping consists of huge pages alone, and is cut only between them */
     union {
         struct {
             bool roomy;   /* live: it has slack that can be taken back */
@@ -65,6 +65,9 @@ struct large {
     struct large *before;        /* waiting: in its bin */
     struct large *newer, *older; /* by age */
 };
+
+/* Which of those that wait: all, mappings, or mappings that may be torn. */
+enum spare_kind { SPARE_ANY, SPARE_MAPPING, SPARE_TORN };
 
 /* Blocks by age. */
 struct spare_ages {
@@ -94,12 +97,12 @@ static inline size_t spare_round(size_t bytes) {
 void spare_put(struct large *large);
 
 /* The smallest that has `bytes` (a result of spare_round) to `most` bytes; NULL if none has. It still waits. */
-struct large *spare_find(size_t bytes, size_t most, size_t alignment, bool mapping);
+struct large *spare_find(size_t bytes, size_t most, size_t alignment, enum spare_kind kind);
 
 /* Takes it. */
-struct large *spare_take(size_t bytes, size_t most, size_t alignment, bool mapping);
+struct large *spare_take(size_t bytes, size_t most, size_t alignment, enum spare_kind kind);
 
-/* Takes the longest mapping of less than `bytes` (a result of spare_round) and at least `least`; NULL if there is none. */
+/* Takes the longest mapping that may be torn of less than `bytes` (a result of spare_round) and at least `least`; NULL if there is none. */
 struct large *spare_take_shorter(size_t bytes, size_t least);
 
 /* The one that waits longest, NULL if none does. It still waits. */

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -32,9 +33,10 @@ static struct {
     bool short_writes;
     int yields;
     unsigned long secure;
-    const char *root; /* what /proc and /sys are read from, NULL: the real ones */
-    int processes;    /* prctl calls that were about something else than a name */
-    long advice;      /* of the last madvise */
+    const char *root;   /* what /proc and /sys are read from, NULL: the real ones */
+    long no_huge_pages; /* what PR_GET_THP_DISABLE says */
+    int processes;      /* prctl calls that were about something else than a name */
+    long advice;        /* of the last madvise */
     size_t advised_bytes;
     uintptr_t named[8];
     int names;
@@ -90,6 +92,8 @@ long syscall(long number, ...) {
         fake.advice = a[2];
         fake.advised_bytes = (size_t)a[1];
     }
+    if (number == SYS_prctl && a[0] == PR_GET_THP_DISABLE)
+        return fake.no_huge_pages;
     if (number == SYS_prctl) {
         fake.processes += a[0] != PR_SET_VMA_NUMBER;
         fake.named[fake.names++ % 8] = (uintptr_t)a[2];
@@ -708,9 +712,22 @@ static void os_addresses_are_few_where_they_are_bounded(void **state) {
         assert_false(os_addresses_are_few());
 }
 
+static void os_has_no_huge_pages_where_they_are_disabled(void **state) {
+    (void)state;
+    assert_false(os_has_no_huge_pages());
+    fake.no_huge_pages = 1;
+    assert_true(os_has_no_huge_pages());
+    fake.no_huge_pages = 3; /* but for what is asked for */
+    assert_false(os_has_no_huge_pages());
+    fake.no_huge_pages = 0;
+    refuse(SYS_prctl, EPERM, 1); /* a filter */
+    assert_true(os_has_no_huge_pages());
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(os_addresses_are_few_where_they_are_bounded, setup),
+        cmocka_unit_test_setup(os_has_no_huge_pages_where_they_are_disabled, setup),
         cmocka_unit_test_setup(os_alone_is_who_libc_says_so_of, setup),
         cmocka_unit_test_setup(os_map_is_zeroed_and_counted, setup),
         cmocka_unit_test_setup(os_P1_failures_keep_errno, setup),

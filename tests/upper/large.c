@@ -10,6 +10,7 @@
 #include "unit/unit.h"
 
 #include <limits.h>
+#include <sys/prctl.h>
 #include <string.h>
 
 #define CACHE (16 * MIB)
@@ -1416,8 +1417,11 @@ static void large_solid_makes_few_go_at_once(void **state) {
 static void large_solid_has_its_bounds(void **state) {
     (void)state;
     larges.live_peak = 4 * MIB; /* so that 4.75 may be held */
-    void *first = new_solid(SHORT_ONE), *block = new_whole_block(2 * MIB + UNIT_SIZE);
+    void *first = new_solid(SHORT_ONE);
+    uint32_t tightness = lengths.tightness;
+    void *block = new_whole_block(2 * MIB + UNIT_SIZE);
     assert_false(record_of(block)->solid);
+    assert_true(lengths.tightness > tightness + 62);
     delete_block(block);
     delete_block(first);
     large_purge(0, ALWAYS);
@@ -1427,9 +1431,9 @@ static void large_solid_has_its_bounds(void **state) {
     large_gather_now();
     lends = new_solid(SHORT_ONE); /* and its slack: 6 MiB more */
     block = new_solid(LONG_ONE);
-    larges.live_peak = 13 * MIB; /* so that 15.4 may */
-    void *last = new_whole_block(LONG_ONE);
-    assert_false(record_of(last)->solid);
+    larges.live_peak = 13 * MIB; /* so that 15.4 may: the slack goes */
+    void *last = new_solid(LONG_ONE);
+    assert_int_equal(record_of(lends)->extent, HUGE_LEAST);
     delete_block(last);
     delete_block(block);
     delete_block(lends);
@@ -1594,6 +1598,41 @@ static void large_runs_are_lengths(void **state) {
     assert_in_range(inside, 1, LONGER);
     assert_int_equal(lengths.seen, seen + 1 + LONGER);
     delete_all(blocks, LONGER);
+    delete_block(block);
+}
+
+/* What is rounded up is nobody's, and does not go where memory ends: a limit has room for that. */
+static void large_near_the_hard_limit_nothing_is_solid(void **state) {
+    (void)state;
+    limit_configure(2 * larges.live_peak - 1, 0, 0);
+    void *block = new_whole_block(SHORT_ONE);
+    assert_false(record_of(block)->solid);
+    delete_block(block);
+    limit_configure(2 * larges.live_peak, 0, 0);
+    delete_block(new_solid(SHORT_ONE));
+    limit_configure(SIZE_MAX - 1, 0, 0);
+}
+
+/* Half of it and less is copied, as ever. */
+static void large_solid_that_shrinks_to_a_run_is_copied(void **state) {
+    (void)state;
+    void *block = new_solid(2 * MIB);
+    struct large *large = record_of(block);
+    assert_null(large_resize(large, MIB));
+    assert_ptr_equal(large_resize(large, 5 * MIB / 4), block);
+    assert_int_equal(large->bytes, 5 * MIB / 4);
+    assert_int_equal(solid_of(block)->extent, HUGE_LEAST);
+    delete_block(block);
+}
+
+/* Not where the process was told to have none. */
+static void large_without_huge_pages_nothing_is_solid(void **state) {
+    (void)state;
+    assert_int_equal(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0), 0);
+    void *block = new_whole_block(LONG_ONE);
+    assert_int_equal(prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0), 0);
+    assert_false(record_of(block)->solid);
+    assert_in_range(lengths.closed, LENGTHS_CLOSED - 1, LENGTHS_CLOSED);
     delete_block(block);
 }
 
@@ -2986,6 +3025,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(large_rounding_comes_out_at_hand, begin_solid, end_solid),
         cmocka_unit_test_setup_teardown(large_solid_that_moves_away_is_none, begin_solid, end_solid),
         cmocka_unit_test_setup_teardown(large_runs_are_lengths, begin_solid, end_solid),
+        cmocka_unit_test_setup_teardown(large_near_the_hard_limit_nothing_is_solid, begin_solid, end_solid),
+        cmocka_unit_test_setup_teardown(large_solid_that_shrinks_to_a_run_is_copied, begin_solid, end_solid),
+        cmocka_unit_test_setup_teardown(large_without_huge_pages_nothing_is_solid, begin_solid, end_solid),
         cmocka_unit_test_setup_teardown(large_whole_blocks_are_in_fields, begin_fields, end_fields),
         cmocka_unit_test_setup_teardown(large_fields_are_probed, begin_fields, end_fields),
         cmocka_unit_test_setup_teardown(large_mappings_take_the_place_of_fields, begin_fields, end_fields),

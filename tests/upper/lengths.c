@@ -226,6 +226,17 @@ static void lengths_what_would_seldom_hold_too_much_is_solid(void **state) {
     }
 }
 
+static void lengths_refusals_are_tight(void **state) {
+    (void)state;
+    begin_mixed();
+    for (unsigned i = 0; i < 6; i++)
+        lengths_note_refusal();
+    assert_true(lengths_suit_solid());
+    lengths_note_refusal();
+    assert_false(lengths_suit_solid());
+    assert_int_equal(lengths.closed, LENGTHS_CLOSED);
+}
+
 /* However long it was tight: 512 blocks that are not. */
 static void lengths_are_not_tight_for_long(void **state) {
     (void)state;
@@ -316,6 +327,7 @@ int main(void) {
         cmocka_unit_test_setup(lengths_short_ones_are_in_fields_earlier, setup),
         cmocka_unit_test_setup(lengths_P2_what_would_hold_too_much_is_not_solid, setup),
         cmocka_unit_test_setup(lengths_what_would_seldom_hold_too_much_is_solid, setup),
+        cmocka_unit_test_setup(lengths_refusals_are_tight, setup),
         cmocka_unit_test_setup(lengths_are_not_tight_for_long, setup),
         cmocka_unit_test_setup(lengths_stay_tight_until_more_is_live, setup),
         cmocka_unit_test_setup(lengths_P2_an_exchange_ends_it, setup),

@@ -44,28 +44,31 @@ static void put_random(uint64_t *seed) {
     records[i].start =
         (unsigned char *)(((uintptr_t)i + 1) << 30) + random_below(seed, 4) * (size_t)UNIT_SIZE;
     records[i].home = run ? &home : NULL;
+    records[i].solid = !run && random_below(seed, 2);
     waits[i] = true;
     spare_put(&records[i]);
 }
 
-static bool is_good(const struct large *large, size_t bytes, size_t most, size_t alignment, bool mapping) {
+static bool is_good(const struct large *large, size_t bytes, size_t most, size_t alignment,
+                    enum spare_kind kind) {
     return large->extent >= bytes && spare_bin(large->extent) <= spare_bin(most) &&
-           ((uintptr_t)large->start & (alignment - 1)) == 0 && !(mapping && large->home);
+           ((uintptr_t)large->start & (alignment - 1)) == 0 && !(kind != SPARE_ANY && large->home) &&
+           !(kind == SPARE_TORN && large->solid);
 }
 
 static void take_random(uint64_t *seed) {
     size_t bytes = spare_round(random_size(seed)), most = bytes + bytes / (1 + random_below(seed, 8));
     size_t alignment = (size_t)UNIT_SIZE << random_below(seed, 2);
-    bool mapping = random_below(seed, 2);
-    struct large *taken = spare_take(bytes, most, alignment, mapping);
+    enum spare_kind kind = (enum spare_kind)random_below(seed, 3);
+    struct large *taken = spare_take(bytes, most, alignment, kind);
     if (taken) {
         assert_true(waits[taken - records]);
-        assert_true(is_good(taken, bytes, most, alignment, mapping));
+        assert_true(is_good(taken, bytes, most, alignment, kind));
         waits[taken - records] = false;
     }
     for (unsigned i = 0; i < RECORDS && (!taken || alignment == UNIT_SIZE); i++)
-        if (waits[i] && is_good(&records[i], bytes, most, UNIT_SIZE, false) && alignment == UNIT_SIZE &&
-            !mapping) {
+        if (waits[i] && is_good(&records[i], bytes, most, UNIT_SIZE, SPARE_ANY) && alignment == UNIT_SIZE &&
+            kind == SPARE_ANY) {
             assert_non_null(taken);
             assert_true(spare_bin(records[i].extent) >= spare_bin(taken->extent)); /* the smallest */
         }
@@ -117,7 +120,7 @@ static void spare_oldest_goes_first_and_newest_out(void **state) {
         spare_put(&records[i]);
     }
     assert_ptr_equal(spare_oldest(), &records[0]);
-    assert_ptr_equal(spare_take(records[0].extent, records[0].extent, UNIT_SIZE, true), &records[2]);
+    assert_ptr_equal(spare_take(records[0].extent, records[0].extent, UNIT_SIZE, SPARE_MAPPING), &records[2]);
     spare_remove(&records[0]);
     assert_ptr_equal(spare_oldest(), &records[1]);
     spare_remove(&records[1]);
@@ -133,9 +136,9 @@ static void spare_P3_looks_are_bounded(void **state) {
         records[i] = (struct large){.extent = SIZE, .start = (unsigned char *)start};
         spare_put(&records[i]);
     }
-    assert_null(spare_take(SIZE, SIZE, 2 * UNIT_SIZE, true));
+    assert_null(spare_take(SIZE, SIZE, 2 * UNIT_SIZE, SPARE_MAPPING));
     spare_remove(&records[SPARE_LOOKS]);
-    assert_ptr_equal(spare_take(SIZE, SIZE, 2 * UNIT_SIZE, true), &records[0]);
+    assert_ptr_equal(spare_take(SIZE, SIZE, 2 * UNIT_SIZE, SPARE_MAPPING), &records[0]);
     for (unsigned i = 1; i < SPARE_LOOKS; i++)
         spare_remove(&records[i]);
     assert_null(spare_oldest());
@@ -150,6 +153,22 @@ static void spare_shorter_is_not_too_short(void **state) {
     assert_null(spare_take_shorter(4 * SIZE, 2 * SIZE));
     assert_null(spare_take_shorter(SIZE, UNIT_SIZE));
     assert_ptr_equal(spare_take_shorter(2 * SIZE, SIZE), &records[0]);
+    assert_null(spare_oldest());
+}
+
+/* Nor what consists of whole huge pages, which are not torn. */
+static void spare_solid_is_not_torn(void **state) {
+    (void)state;
+    enum { SIZE = 64 * UNIT_SIZE };
+    for (uintptr_t i = 0; i < 2; i++) {
+        records[i] =
+            (struct large){.extent = SIZE, .start = (unsigned char *)((i + 1) << 30), .solid = i == 1};
+        spare_put(&records[i]);
+    }
+    assert_ptr_equal(spare_take_shorter(2 * SIZE, SIZE), &records[0]);
+    assert_null(spare_take_shorter(2 * SIZE, SIZE));
+    assert_null(spare_take(SIZE, SIZE, UNIT_SIZE, SPARE_TORN));
+    assert_ptr_equal(spare_take(SIZE, SIZE, UNIT_SIZE, SPARE_MAPPING), &records[1]);
     assert_null(spare_oldest());
 }
 
@@ -222,6 +241,7 @@ int main(void) {
         cmocka_unit_test(spare_oldest_goes_first_and_newest_out),
         cmocka_unit_test(spare_P3_looks_are_bounded),
         cmocka_unit_test(spare_shorter_is_not_too_short),
+        cmocka_unit_test(spare_solid_is_not_torn),
         cmocka_unit_test(spare_rests_what_nobody_took),
         cmocka_unit_test(spare_P3_stacks_are_bounded),
         cmocka_unit_test(spare_P1_stacks_hand_out_what_fits),
