@@ -94,6 +94,8 @@ void large_note_longer(size_t bytes, bool plain) {
 }
 
 void large_note_growth(size_t bytes) {
+    if (!lengths_is_counted(bytes))
+        return;
     favour_take(&larges.lock);
     lengths_note_growth(bytes);
     favour_release(&larges.lock);

@@ -52,8 +52,7 @@ static void lengths_note_unfit(struct lengths_balance *others, size_t bytes) {
 }
 
 void lengths_note_growth(size_t bytes) {
-    if (lengths_is_counted(bytes))
-        lengths_note_unfit(&lengths.unfit, bytes);
+    lengths_note_unfit(&lengths.unfit, bytes);
 }
 
 void lengths_close(void) {

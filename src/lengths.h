@@ -60,7 +60,7 @@ void lengths_note_run(size_t bytes);
 /* A block that is longer than a run has come. `plain`: neither aligned nor growing; `sparse`: such ones are not written whole. */
 void lengths_note(size_t bytes, bool plain, bool sparse, struct lengths_live live);
 
-/* One that may lie in a field grows: there it is copied. */
+/* One that is counted grows: in a field it is copied, and a solid mapping is none any more. */
 void lengths_note_growth(size_t bytes);
 
 /* So many bytes went of a field or a mapping since the other brought new memory. */

@@ -1455,8 +1455,13 @@ static void large_shrunken_solid_keeps_whole_huge_pages(void **state) {
     delete_block(block);
 }
 
+/* And nothing else that grows counts against it. */
 static void large_grown_solid_is_none(void **state) {
     (void)state;
+    ptrdiff_t sum = lengths.unfit.sum;
+    large_note_growth(LARGE_RUN_MOST);
+    large_note_growth(LARGE_FIELD_MOST + UNIT_SIZE);
+    assert_int_equal(lengths.unfit.sum, sum);
     void *block = new_solid(SHORT_ONE);
     struct large *large = record_of(block);
     assert_ptr_equal(large_resize(large, 2 * MIB), block); /* there is room */
