@@ -895,11 +895,21 @@ static void large_fields_take_the_place_of_what_waits(void **state) {
     check_held();
 }
 
+/* The next 31 of each length are no probes, whatever the tests before took. */
+static void end_probes(void) {
+    for (size_t size = HUGE_TELLS; size <= 64 * MIB; size *= 2) {
+        while (!huge_probe_is_due(size))
+            assert_true(huge_wants(size));
+        assert_false(huge_wants(size));
+    }
+}
+
 /* Longer than a run: of every length up to LARGE_FIELD_MOST it is known that such blocks are written whole. */
 static int begin_longer(void **state) {
     begin_fields(state);
     huge_configure(true);
     learn_of_all_sizes(PAGES_DENSE);
+    end_probes();
     memset(&lengths, 0, sizeof lengths);
     lengths.seen = lengths.others = 8;
     lengths.mixed = lengths.unfit.few = true;
