@@ -1556,43 +1556,26 @@ static void large_without_huge_pages_what_waits_serves(void **state) {
     }
 }
 
-/* Also where nobody watches what is held, and a block comes to hand at once. */
-static void large_rounding_comes_out_at_hand(void **state) {
+/* What has to move, also where there is no room for a second mapping beside it, is where it came to lie. */
+static void large_solid_that_moves_is_none(void **state) {
     (void)state;
-    void *block = new_solid(SHORT_ONE);
-    for (unsigned i = 0; i < 4; i++) {
-        delete_block(block);
+    for (unsigned away = 0; away < 2; away++) {
         suit_solid(true);
-        block = new_solid(SHORT_ONE);
+        unsigned char *block = new_solid(LONG_ONE);
+        struct large *large = record_of(block);
+        void *behind = os_map(UNIT_SIZE, block + large->extent); /* so that it cannot grow where it is */
+        kernel.map.refuse = away ? ALWAYS : 0;
+        unsigned char *grown = large_resize(large, 6 * MIB);
+        kernel.map.refuse = 0;
+        assert_true(grown && grown != block);
+        assert_int_equal(large->extent, 6 * MIB);
+        assert_false(large->solid);
+        assert_int_equal(larges.held, 6 * MIB);
+        delete_block(grown);
+        os_unmap(behind, UNIT_SIZE);
+        large_purge(0, ALWAYS);
+        larges.live_peak = 12 * MIB;
     }
-    size_t held = limit.held, rounding = lengths.rounding;
-    limit_configure(SIZE_MAX, 0, 0);
-    for (unsigned i = 0; i < 8; i++) {
-        delete_block(block);
-        assert_int_equal(lengths.rounding, 0);
-        suit_solid(true);
-        block = new_solid(SHORT_ONE);
-        assert_int_equal(lengths.rounding, rounding);
-    }
-    limit_configure(SIZE_MAX - 1, 0, 0);
-    limit.held = held;
-    delete_block(block);
-}
-
-/* What has to move away, as there is no room for a second mapping beside it, is where it came to lie. */
-static void large_solid_that_moves_away_is_none(void **state) {
-    (void)state;
-    unsigned char *block = new_solid(LONG_ONE);
-    struct large *large = record_of(block);
-    void *behind = os_map(UNIT_SIZE, block + large->extent); /* so that it cannot grow where it is */
-    kernel.map.refuse = ALWAYS;
-    unsigned char *grown = large_resize(large, 6 * MIB);
-    kernel.map.refuse = 0;
-    assert_non_null(grown);
-    assert_int_equal(large->extent, 6 * MIB);
-    assert_false(large->solid);
-    delete_block(grown);
-    os_unmap(behind, UNIT_SIZE);
 }
 
 /* Runs that may lie in fields are lengths, too, wherever they come to lie. */
@@ -3037,8 +3020,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(large_solid_that_is_refused_is_another, begin_solid, end_solid),
         cmocka_unit_test_setup_teardown(large_solid_counts_come_out, begin_solid, end_solid),
         cmocka_unit_test_setup_teardown(large_without_huge_pages_what_waits_serves, begin_solid, end_solid),
-        cmocka_unit_test_setup_teardown(large_rounding_comes_out_at_hand, begin_solid, end_solid),
-        cmocka_unit_test_setup_teardown(large_solid_that_moves_away_is_none, begin_solid, end_solid),
+        cmocka_unit_test_setup_teardown(large_solid_that_moves_is_none, begin_solid, end_solid),
         cmocka_unit_test_setup_teardown(large_runs_are_lengths, begin_solid, end_solid),
         cmocka_unit_test_setup_teardown(large_near_the_hard_limit_nothing_is_solid, begin_solid, end_solid),
         cmocka_unit_test_setup_teardown(large_solid_that_shrinks_to_a_run_is_copied, begin_solid, end_solid),

@@ -586,6 +586,21 @@ static void large_P1_the_favourite_is_given_as_much_as_it_wants(void **state) {
     assert_ptr_equal(atomic_load(&larges.lock.favourite), &hands[0].seat);
 }
 
+/* What is longer than a run is counted as if it were of whole huge pages, once, while it is live. */
+static void large_rounding_of_the_favourite_comes_out(void **state) {
+    (void)state;
+    be_the_favourite();
+    assert_int_equal(lengths.rounding, 0);
+    for (unsigned i = 0; i < 8; i++) {
+        void *block = new_block(3 * MIB / 2);
+        assert_int_equal(lengths.rounding, MIB / 2);
+        delete_block(block);
+        assert_int_equal(lengths.rounding, 0);
+    }
+    assert_true(larges.recent.count > 0); /* it came to hand */
+    assert_ptr_equal(atomic_load(&larges.lock.favourite), &hands[0].seat);
+}
+
 static void large_P2_near_the_soft_limit_the_favourite_keeps_nothing(void **state) {
     (void)state;
     be_the_favourite();
@@ -847,6 +862,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(large_P4_near_the_soft_limit_nothing_is_at_hand, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P1_a_hand_gives_what_fits_best, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P1_slack_goes_while_its_block_is_freed, setup, teardown),
+        cmocka_unit_test_setup_teardown(large_rounding_of_the_favourite_comes_out, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P1_the_favourite_is_given_as_much_as_it_wants, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P2_near_the_soft_limit_the_favourite_keeps_nothing, setup,
                                         teardown),
