@@ -128,8 +128,12 @@ bool large_is_crowded(size_t more) {
     return large_holds(more) > large_peak(more);
 }
 
+size_t large_most(size_t more) {
+    return large_peak(more) / 16 * LARGE_PEAK_SIXTEENTHS;
+}
+
 size_t large_overhang(size_t more) {
-    size_t most = large_peak(more) / 16 * LARGE_PEAK_SIXTEENTHS, holds = large_holds(more);
+    size_t most = large_most(more), holds = large_holds(more);
     return holds > most ? holds - most : 0;
 }
 

@@ -187,6 +187,9 @@ size_t large_holds(size_t more);
 /* Whether more would be held than ever was live: then what waits serves before the kernel is asked for more. */
 bool large_is_crowded(size_t more);
 
+/* The most that live and waiting blocks may hold then, together. */
+size_t large_most(size_t more);
+
 /* Bytes that would be too much for what was once live. More than crowds: who swings about that edge pays nothing. */
 size_t large_overhang(size_t more);
 

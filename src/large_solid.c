@@ -29,8 +29,7 @@ struct large *large_take_solid(size_t bytes, struct large **out) {
 /* What it brings goes of what waits and of slack, not of what lives. */
 static bool large_has_room(size_t bytes, size_t extent) {
     favour_take(&larges.lock);
-    size_t live = larges.live + bytes, peak = live > larges.live_peak ? live : larges.live_peak;
-    bool suits = large_suits_solid(), room = larges.held + extent <= peak / 16 * LARGE_PEAK_SIXTEENTHS;
+    bool suits = large_suits_solid(), room = larges.held + extent <= large_most(bytes);
     if (suits && !room)
         lengths_note_refusal();
     favour_release(&larges.lock);

@@ -895,11 +895,16 @@ static void large_fields_take_the_place_of_what_waits(void **state) {
     check_held();
 }
 
-/* The next 31 of each length are no probes, whatever the tests before took. */
+/* The next one of its length is a probe. */
+static void come_to_probe(size_t size) {
+    while (!huge_probe_is_due(size))
+        assert_true(huge_wants(size));
+}
+
+/* The next 31 of each length are none, whatever the tests before took. */
 static void end_probes(void) {
     for (size_t size = HUGE_TELLS; size <= 64 * MIB; size *= 2) {
-        while (!huge_probe_is_due(size))
-            assert_true(huge_wants(size));
+        come_to_probe(size);
         assert_false(huge_wants(size));
     }
 }
@@ -1192,8 +1197,7 @@ static void large_longer_ones_are_probed_beside_what_waits(void **state) {
     assert_in_range(new_mixed(blocks, LONGER), 1, LONGER);
     delete_block(waits);
     larges.live_peak = larges.live; /* more than that is too much: it would serve */
-    while (!huge_probe_is_due(2 * MIB))
-        assert_true(huge_wants(2 * MIB));
+    come_to_probe(2 * MIB);
     bool zeroed;
     unsigned char *probe = large_new(2 * MIB, UNIT_SIZE, &zeroed);
     assert_non_null(probe);
@@ -1224,12 +1228,17 @@ static void large_longer_ones_are_probed(void **state) {
 
 /* ---- mappings of whole huge pages ---- */
 
+/* Nothing waits, and there is room for few. */
+static void begin_anew(void) {
+    large_purge(0, ALWAYS);
+    larges.live_peak = 12 * MIB;
+}
+
 /* Few blocks of many lengths, all of which are known to be written whole. */
 static int begin_solid(void **state) {
     begin_longer(state);
-    lengths.runs.few = true;
-    lengths.runs.sum = 8 * MIB;
-    larges.live_peak = 12 * MIB;
+    lengths.runs = lengths.unfit;
+    begin_anew();
     return 0;
 }
 
@@ -1403,10 +1412,10 @@ static void large_solid_takes_the_place_of_what_waits(void **state) {
     delete_block(block);
 }
 
-/* One call makes no more go than any other. */
+/* One call makes so many go, and no more. */
 static void large_solid_makes_few_go_at_once(void **state) {
     (void)state;
-    enum { MANY = LARGE_GIVE_UP + 8 };
+    enum { MANY = 2 * LARGE_GIVE_UP + 8 };
     void *blocks[MANY];
     large_configure(128 * MIB);
     suit_solid(false);
@@ -1418,7 +1427,7 @@ static void large_solid_makes_few_go_at_once(void **state) {
     suit_solid(true);
     unsigned unmaps = kernel.unmap.count;
     void *block = new_solid(5 * MIB / 4);
-    assert_int_equal(kernel.unmap.count - unmaps, 2 * LARGE_GIVE_UP > MANY ? MANY : 2 * LARGE_GIVE_UP);
+    assert_int_equal(kernel.unmap.count - unmaps, 2 * LARGE_GIVE_UP);
     large_configure(CACHE);
     delete_block(block);
 }
@@ -1434,8 +1443,7 @@ static void large_solid_has_its_bounds(void **state) {
     assert_true(lengths.tightness > tightness + 2 * 62); /* there was no room, and it would hold too much */
     delete_block(block);
     delete_block(first);
-    large_purge(0, ALWAYS);
-    larges.live_peak = 12 * MIB;
+    begin_anew();
     void *lends = new_solid(LARGE_FIELD_MOST);
     delete_block(lends);
     large_gather_now();
@@ -1477,14 +1485,11 @@ static void large_grown_solid_is_none(void **state) {
     assert_ptr_equal(large_resize(large, 2 * MIB), block); /* there is room */
     solid_of(block);
     void *grown = large_resize(large, 5 * MIB + UNIT_SIZE);
-    if (grown) {
-        assert_false(large->solid);
-        assert_int_equal(larges.held, large->bytes);
-        block = grown;
-    }
-    delete_block(block);
-    large_purge(0, ALWAYS);
-    larges.live_peak = 12 * MIB;
+    assert_non_null(grown);
+    assert_false(large->solid);
+    assert_int_equal(larges.held, large->bytes);
+    delete_block(grown);
+    begin_anew();
     suit_solid(true);
     block = new_solid(LARGE_FIELD_MOST);
     large = record_of(block);
@@ -1500,8 +1505,7 @@ static void large_grown_solid_is_none(void **state) {
 static void large_solid_ones_are_probed(void **state) {
     (void)state;
     unsigned probes = 0;
-    while (!huge_probe_is_due(SHORT_ONE))
-        assert_true(huge_wants(SHORT_ONE));
+    come_to_probe(SHORT_ONE);
     for (unsigned i = 0; i < 2; i++) {
         void *block = new_whole_block(SHORT_ONE);
         struct large *large = record_of(block);
@@ -1527,8 +1531,7 @@ static void large_others_are_not_solid(void **state) {
     assert_false(record_of(grown)->solid);
     delete_block(grown);
     delete_block(aligned);
-    large_purge(0, ALWAYS);
-    larges.live_peak = 12 * MIB;
+    begin_anew();
     huge_configure(false);
     void *block = new_whole_block(LONG_ONE);
     huge_configure(true);
@@ -1561,8 +1564,7 @@ static void large_without_huge_pages_what_waits_serves(void **state) {
         larges.cache_limit = CACHE;
         limit_configure(SIZE_MAX - 1, 0, 0);
         delete_block(block);
-        large_purge(0, ALWAYS);
-        larges.live_peak = 12 * MIB;
+        begin_anew();
     }
 }
 
@@ -1583,8 +1585,7 @@ static void large_solid_that_moves_is_none(void **state) {
         assert_int_equal(larges.held, 6 * MIB);
         delete_block(grown);
         os_unmap(behind, UNIT_SIZE);
-        large_purge(0, ALWAYS);
-        larges.live_peak = 12 * MIB;
+        begin_anew();
     }
 }
 
@@ -1653,8 +1654,7 @@ static void large_solid_ends_where_the_kernel_refuses(void **state) {
     assert_false(record_of(block)->solid);
     assert_in_range(lengths.closed, LENGTHS_CLOSED - 1, LENGTHS_CLOSED);
     delete_block(block);
-    large_purge(0, ALWAYS);
-    larges.live_peak = 12 * MIB;
+    begin_anew();
     block = new_whole_block(SHORT_ONE);
     assert_false(record_of(block)->solid);
     delete_block(block);
