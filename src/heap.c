@@ -59,10 +59,6 @@ COLD void heap_post_first(struct heap *heap, void *block) {
 
 /* ---- magazines ---- */
 
-static unsigned heap_words(const struct heap_class *mine) {
-    return (unsigned)(mine->end - mine->array);
-}
-
 unsigned heap_sentinel(const struct heap_class *mine) {
     return heap_words(mine) - 1 - mine->largest;
 }
@@ -116,7 +112,7 @@ static COLD void heap_deepen(struct heap *heap, unsigned class) {
     if (heap->shallow)
         return;
     visit_enter(&heap->visit);
-    pack_drop(&heap->packs, pack);
+    pack_drop(&heap->packs, pack, false);
     visit_leave(&heap->visit);
 }
 
@@ -426,7 +422,7 @@ void heap_move_up(struct heap *heap, unsigned class, unsigned count) {
 /* The spare comes with the first full magazine: most classes of a small program never need one. */
 static bool heap_has_spare(struct heap_class *mine) {
     if (!mine->spare)
-        mine->spare = metadata_new(sizeof(struct pack));
+        mine->spare = metadata_new(PACK_WORDS * sizeof(void *));
     return mine->spare != NULL;
 }
 

@@ -10,28 +10,27 @@ enum {
 
 /* ---- by the heap's thread ---- */
 
-static struct pack *heap_new_pack(struct heap *heap, unsigned class) {
-    return pack_new(&heap->packs, class, heap_in_use(), heap->class[class].out);
+static struct pack *heap_new_pack(struct heap *heap, unsigned class, bool deep) {
+    return pack_new(&heap->packs, class, deep, heap_in_use(), heap->class[class].out);
 }
 
 static void heap_put_pack(struct heap *heap, unsigned class, struct pack *pack, unsigned count) {
-    pack->count = count;
-    pack_put(&heap->packs, class, pack);
+    pack_put(&heap->packs, class, pack, count);
     heap->flushed += count * (uint64_t)sizeclass_table[class].size; /* a janitor may want to know */
     heap_count_work(heap);
 }
 
 /* The array of a magazine becomes a pack, and the pack its array, so that no pointer is copied. */
 static bool heap_may_exchange(const struct heap_class *mine) {
-    _Static_assert(sizeof(struct pack) == HEAP_ARRAY_WORDS * sizeof(void *), "a pack is an array");
-    return mine->largest == HEAP_ARRAY_WORDS - 1;
+    return mine->largest == heap_words(mine) - 1;
 }
 
 static struct pack *heap_exchange(struct heap *heap, unsigned class, struct pack *pack) {
     struct heap_class *mine = &heap->class[class];
     struct pack *old = (struct pack *)mine->array;
+    unsigned words = heap_words(mine);
     mine->array = (void **)pack;
-    mine->end = mine->array + HEAP_ARRAY_WORDS;
+    mine->end = mine->array + words;
     heap_rewind(heap, class, heap_sentinel(mine));
     return old;
 }
@@ -39,7 +38,7 @@ static struct pack *heap_exchange(struct heap *heap, unsigned class, struct pack
 bool heap_put_spare_by(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
     visit_enter(&heap->visit);
-    struct pack *empty = heap_new_pack(heap, class);
+    struct pack *empty = heap_new_pack(heap, class, false);
     if (empty) {
         heap_put_pack(heap, class, mine->spare, mine->spare_count);
         mine->spare = empty;
@@ -51,23 +50,25 @@ bool heap_put_spare_by(struct heap *heap, unsigned class) {
 
 /* Inside `visit`, as the next. All but the newest block. */
 static bool heap_put_array_by(struct heap *heap, unsigned class) {
-    struct pack *pack = heap_new_pack(heap, class);
+    const struct heap_class *mine = &heap->class[class];
+    struct pack *pack = heap_new_pack(heap, class, heap_is_deep(mine));
     if (!pack)
         return false;
-    void *newest = heap->class[class].array[HEAP_ARRAY_WORDS - 1];
-    heap_put_pack(heap, class, heap_exchange(heap, class, pack), PACK_BLOCKS);
+    unsigned last = heap_words(mine) - 1;
+    void *newest = mine->array[last];
+    heap_put_pack(heap, class, heap_exchange(heap, class, pack), last - 1);
     heap->top[class] += sizeof(void *);
     *(void **)heap->top[class] = newest;
     return true;
 }
 
-/* Of a deep one, as far as packs may be had; a swing by a pack more or less comes here no more. */
-static NOINLINE bool heap_put_deep_by(struct heap *heap, unsigned class) {
+/* The oldest of a deep one, as far as packs may be had; a swing by a pack more or less comes here no more. */
+static NOINLINE bool heap_put_oldest_by(struct heap *heap, unsigned class) {
     void *const *oldest = &heap->class[class].array[1];
     unsigned put = 0;
     struct pack *pack;
-    while (put < PACKS_AT_ONCE * PACK_BLOCKS && (pack = heap_new_pack(heap, class)) != NULL) {
-        memcpy(pack->blocks, oldest + put, sizeof pack->blocks);
+    while (put < PACKS_AT_ONCE * PACK_BLOCKS && (pack = heap_new_pack(heap, class, false)) != NULL) {
+        memcpy(pack->blocks, oldest + put, PACK_BLOCKS * sizeof(void *));
         heap_put_pack(heap, class, pack, PACK_BLOCKS);
         put += PACK_BLOCKS;
     }
@@ -76,11 +77,19 @@ static NOINLINE bool heap_put_deep_by(struct heap *heap, unsigned class) {
     return put > 0;
 }
 
+/* The second time in a row the run goes on, and all of it goes by. */
+static bool heap_put_deep_by(struct heap *heap, unsigned class) {
+    struct heap_class *mine = &heap->class[class];
+    bool again = mine->fulls > 0;
+    mine->fulls = 1;
+    return (again && heap_put_array_by(heap, class)) || heap_put_oldest_by(heap, class);
+}
+
 /* One of large blocks, which has fewer than a pack. */
 static NOINLINE bool heap_put_short_by(struct heap *heap, unsigned class) {
     const struct heap_class *mine = &heap->class[class];
     unsigned count = mine->largest - 1u;
-    struct pack *pack = heap_new_pack(heap, class);
+    struct pack *pack = heap_new_pack(heap, class, false);
     if (!pack)
         return false;
     memcpy(pack->blocks, &mine->array[mine->sentinel + 1], count * sizeof(void *));
@@ -92,39 +101,41 @@ static NOINLINE bool heap_put_short_by(struct heap *heap, unsigned class) {
 bool heap_put_by(struct heap *heap, unsigned class) {
     const struct heap_class *mine = &heap->class[class];
     visit_enter(&heap->visit);
-    bool put = heap_may_exchange(mine) ? heap_put_array_by(heap, class)
-               : heap_is_deep(mine)    ? heap_put_deep_by(heap, class)
-                                       : heap_put_short_by(heap, class);
+    bool put = heap_is_deep(mine)        ? heap_put_deep_by(heap, class)
+               : heap_may_exchange(mine) ? heap_put_array_by(heap, class)
+                                         : heap_put_short_by(heap, class);
     visit_leave(&heap->visit);
     return put;
 }
 
 static unsigned heap_take_up_array(struct heap *heap, unsigned class, struct pack *pack) {
-    unsigned have = (unsigned)pack->count;
-    pack_drop(&heap->packs, heap_exchange(heap, class, pack));
+    unsigned have = pack_count(pack);
+    bool deep = heap_is_deep(&heap->class[class]);
+    pack_drop(&heap->packs, heap_exchange(heap, class, pack), deep);
     return have;
 }
 
-/* The newest above. */
-static NOINLINE unsigned heap_take_up_deep(struct heap *heap, unsigned class, struct pack *newest) {
+/* Those that have come to a deep magazine as they went from it, the newest above. */
+static NOINLINE unsigned heap_take_up_some(struct heap *heap, unsigned class, struct pack *newest) {
     struct pack *packs[PACKS_AT_ONCE] = {newest};
     void **first = &heap->class[class].array[1];
     unsigned count = 1, have = 0;
-    while (count < PACKS_AT_ONCE && (packs[count] = pack_take(&heap->packs, class)) != NULL)
-        count++;
+    while (count < PACKS_AT_ONCE && pack_waits(&heap->packs, class) &&
+           !pack_is_deep(heap->packs.of[class].newest))
+        packs[count++] = pack_take(&heap->packs, class);
     while (count > 0) {
         struct pack *pack = packs[--count];
-        memcpy(first + have, pack->blocks, sizeof pack->blocks); /* all, as there is room for that */
-        have += (unsigned)pack->count;
-        pack_drop(&heap->packs, pack);
+        memcpy(first + have, pack->blocks, PACK_BLOCKS * sizeof(void *)); /* all, as there is room for that */
+        have += pack_count(pack);
+        pack_drop(&heap->packs, pack, false);
     }
     return have;
 }
 
 static NOINLINE unsigned heap_take_up_short(struct heap *heap, unsigned class, struct pack *pack) {
-    unsigned have = (unsigned)pack->count;
+    unsigned have = pack_count(pack);
     memcpy((void **)heap->top[class] + 1, pack->blocks, have * sizeof(void *));
-    pack_drop(&heap->packs, pack);
+    pack_drop(&heap->packs, pack, false);
     return have;
 }
 
@@ -133,26 +144,35 @@ unsigned heap_take_up(struct heap *heap, unsigned class) {
     unsigned have = 0;
     visit_enter(&heap->visit);
     struct pack *pack = pack_take(&heap->packs, class);
-    if (pack)
-        have = heap_may_exchange(mine) ? heap_take_up_array(heap, class, pack)
-               : heap_is_deep(mine)    ? heap_take_up_deep(heap, class, pack)
-                                       : heap_take_up_short(heap, class, pack);
+    if (pack) {
+        bool deep = heap_is_deep(mine);
+        ASSERT(P1, deep || !pack_is_deep(pack));
+        have = deep != pack_is_deep(pack) ? heap_take_up_some(heap, class, pack)
+               : heap_may_exchange(mine)  ? heap_take_up_array(heap, class, pack)
+                                          : heap_take_up_short(heap, class, pack);
+    }
     visit_leave(&heap->visit);
     return have;
 }
 
 /* ---- by whoever is inside `visit` ---- */
 
-static void heap_unpack_one(struct heap *heap, unsigned class, struct pack *pack) {
-    heap_put_back(heap, class, pack->blocks, (unsigned)pack->count);
-    pack_drop(&heap->packs, pack);
+/* The newest one, or as much of a deep one. */
+static void heap_unpack_one(struct heap *heap, unsigned class) {
+    struct pack *pack = pack_take(&heap->packs, class);
+    bool deep = pack_is_deep(pack);
+    unsigned count = pack_count(pack), some = count < 2 * PACK_BLOCKS ? count : PACK_BLOCKS;
+    heap_put_back(heap, class, pack->blocks + count - some, some);
+    if (some < count)
+        pack_put(&heap->packs, class, pack, count - some);
+    else
+        pack_drop(&heap->packs, pack, deep);
 }
 
 void heap_unpack(struct heap *heap, unsigned most) {
     while (most > 0 && heap->packs.count > 0) {
-        struct pack *pack = pack_take(&heap->packs, heap->unpacking);
-        if (pack) {
-            heap_unpack_one(heap, heap->unpacking, pack);
+        if (pack_waits(&heap->packs, heap->unpacking)) {
+            heap_unpack_one(heap, heap->unpacking);
             most--;
         } else {
             heap->unpacking = (uint8_t)((heap->unpacking + 1) % SIZECLASS_COUNT);
@@ -162,7 +182,7 @@ void heap_unpack(struct heap *heap, unsigned most) {
 
 bool heap_unpack_class(struct heap *heap, unsigned class, unsigned most) {
     for (; most > 0 && pack_waits(&heap->packs, class); most--)
-        heap_unpack_one(heap, class, pack_take(&heap->packs, class));
+        heap_unpack_one(heap, class);
     return !pack_waits(&heap->packs, class);
 }
 
@@ -173,7 +193,7 @@ bool heap_unpack_rested(struct heap *heap, bool now) {
         for (unsigned rested = now ? stack->count : stack->rested; rested > 0; rested--) {
             if (given++ == PACKS_A_VISIT)
                 return false;
-            heap_unpack_one(heap, class, pack_take(&heap->packs, class));
+            heap_unpack_one(heap, class);
             stack->rested = (uint16_t)(rested - 1);
         }
     }

@@ -19,7 +19,7 @@
 
 #include "base.h"
 
-enum { LAYOUT_VERSION = 3, LAYOUT_NAME = 24 };
+enum { LAYOUT_VERSION = 4, LAYOUT_NAME = 24 };
 
 /* An object of the library: its address and its length in bytes. */
 struct layout_root {

@@ -16,36 +16,39 @@ void pack_configure(size_t bytes) {
     pack_bytes = bytes;
 }
 
-/* One more, as the count-th of the heap: no more than its share, in bytes and in packs. */
-static bool pack_fits(const struct packs *packs, size_t size, size_t count, size_t heaps) {
-    size_t bytes = packs->bytes + PACK_BLOCKS * size;
+/* `blocks` more, as the count-th pack of the heap: no more than its share, in bytes and in packs. */
+static bool pack_fits(const struct packs *packs, size_t blocks, size_t size, size_t count, size_t heaps) {
+    size_t bytes = packs->bytes + blocks * size;
     return bytes <= BYTES_MOST && bytes * heaps <= pack_bytes && count <= PACKS_MOST &&
            count * BYTES_A_PACK * heaps <= pack_bytes;
 }
 
-struct pack *pack_new(struct packs *packs, unsigned class, unsigned heaps, unsigned out) {
-    size_t size = sizeclass_table[class].size, count = packs->count + (size_t)1;
-    if (packs->of[class].count >= PACKS_OF_CLASS) {
+struct pack *pack_new(struct packs *packs, unsigned class, bool deep, unsigned heaps, unsigned out) {
+    size_t size = sizeclass_table[class].size, blocks = deep ? PACK_DEEP_BLOCKS : PACK_BLOCKS;
+    size_t more = pack_counts((unsigned)blocks), count = packs->count + more;
+    if (packs->of[class].count + more > PACKS_OF_CLASS) {
         if (out * size > SMALL_BYTES)
             return NULL;
         count *= 2; /* the other half is for other classes */
     }
-    if (!pack_fits(packs, size, count, heaps))
+    if (!pack_fits(packs, blocks, size, count, heaps))
         return NULL;
-    struct pack *pack = packs->unused;
+    struct pack *pack = packs->unused[deep];
     if (!pack)
-        return metadata_new(sizeof(struct pack));
-    packs->unused = pack->next;
+        return metadata_new((deep ? PACK_DEEP_WORDS : PACK_WORDS) * sizeof(void *));
+    packs->unused[deep] = pack_next(pack);
     return pack;
 }
 
-void pack_put(struct packs *packs, unsigned class, struct pack *pack) {
-    ASSERT(P3, pack->count > 0 && pack->count <= PACK_BLOCKS);
-    pack->next = packs->of[class].newest;
-    __atomic_store_n(&packs->of[class].newest, pack, __ATOMIC_RELAXED); /* read by pack_waits */
-    packs->of[class].count++;
-    packs->count++;
-    packs->bytes += pack->count * sizeclass_table[class].size;
+void pack_put(struct packs *packs, unsigned class, struct pack *pack, unsigned count) {
+    struct pack_stack *stack = &packs->of[class];
+    ASSERT(P3, count > 0 && count <= PACK_DEEP_BLOCKS);
+    pack->head = (uintptr_t)stack->newest | count;
+    __atomic_store_n(&stack->newest, pack, __ATOMIC_RELAXED); /* read by pack_waits */
+    unsigned more = pack_counts(pack_count(pack));
+    stack->count = (uint16_t)(stack->count + more);
+    packs->count += more;
+    packs->bytes += count * sizeclass_table[class].size;
     ASSERT(P1, packs->bytes <= BYTES_MOST && packs->count <= PACKS_MOST);
 }
 
@@ -54,17 +57,18 @@ struct pack *pack_take(struct packs *packs, unsigned class) {
     struct pack *pack = stack->newest;
     if (!pack)
         return NULL;
-    __atomic_store_n(&stack->newest, pack->next, __ATOMIC_RELAXED); /* read by pack_waits */
-    stack->count--;
+    __atomic_store_n(&stack->newest, pack_next(pack), __ATOMIC_RELAXED); /* read by pack_waits */
+    unsigned fewer = pack_counts(pack_count(pack));
+    stack->count = (uint16_t)(stack->count - fewer);
     stack->rested = stack->count < stack->rested ? stack->count : stack->rested;
-    packs->count--;
-    packs->bytes -= pack->count * sizeclass_table[class].size;
+    packs->count -= fewer;
+    packs->bytes -= pack_count(pack) * sizeclass_table[class].size;
     return pack;
 }
 
-void pack_drop(struct packs *packs, struct pack *pack) {
-    pack->next = packs->unused;
-    packs->unused = pack;
+void pack_drop(struct packs *packs, struct pack *pack, bool deep) {
+    pack->head = (uintptr_t)packs->unused[deep];
+    packs->unused[deep] = pack;
 }
 
 void pack_rest(struct packs *packs) {

@@ -1,11 +1,11 @@
-/* pack: free blocks that are put by, thirty at a time.
+/* pack: free blocks that are put by, thirty at a time, or 126 of a class with a deep magazine.
  *
  * Owns, for one heap, a stack of packs for every size class: what long runs of frees leave for the long runs of mallocs
  * that may follow. A pack holds pointers only; no block and no slab is touched. This is the depot of Bonwick and
  * Adams 2001 ("Magazines and Vmem"), for one thread. What nobody needs between two looks of a visitor has rested.
  *
- * P1  a heap has at most 8 MiB of blocks in packs, 512 packs, and 32 of one class; more only of a class of which all that the heap has,
- *     in use or put by, is small, and only while it has less than half of the packs (docs/experiments/packs.md)
+ * P1  a heap has at most 8 MiB of blocks in packs, 512 packs, and 32 of one class, where a deep one counts as four; more only of a class
+ *     of which all that the heap has, in use or put by, is small, and only while it has less than half of the packs (docs/experiments/packs.md)
  * P2  all heaps that are in use together have at most the configured bytes
  * P3  a pack is in one stack, or among the unused, or in the hands of its heap
  *
@@ -17,14 +17,42 @@
 
 #include "sizeclass.h"
 
-enum { PACK_BLOCKS = 30 };
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Words of a pack, its head and one that it leaves to the newest block of an array among them. */
+enum {
+    PACK_WORDS = 32,
+    PACK_BLOCKS = PACK_WORDS - 2,
+    PACK_DEEP_WORDS = 128,
+    PACK_DEEP_BLOCKS = PACK_DEEP_WORDS - 2
+};
 
 /* As long as the array of a magazine, and with its blocks in the same places: the one can become the other. */
 struct pack {
-    struct pack *next;
-    void *blocks[PACK_BLOCKS];
-    size_t count; /* blocks */
+    uintptr_t
+        head; /* the next one, as packs are aligned to 256 bytes, and in the low byte how many blocks this one has */
+    void *blocks[];
 };
+
+/* Below it in its stack, or among the unused. */
+static inline struct pack *pack_next(const struct pack *pack) {
+    return (struct pack *)(pack->head & ~(uintptr_t)UINT8_MAX);
+}
+
+static inline unsigned pack_count(const struct pack *pack) {
+    return (uint8_t)pack->head;
+}
+
+/* More blocks than others have room for. */
+static inline bool pack_is_deep(const struct pack *pack) {
+    return pack_count(pack) > PACK_BLOCKS;
+}
+
+/* As how many packs so many blocks count. */
+static inline unsigned pack_counts(unsigned blocks) {
+    return blocks < 2 * PACK_BLOCKS ? 1 : blocks / PACK_BLOCKS;
+}
 
 struct pack_stack {
     struct pack *newest;
@@ -32,21 +60,21 @@ struct pack_stack {
 };
 
 struct packs {
-    struct pack *unused;
-    size_t bytes;   /* of the blocks in packs */
-    uint32_t count; /* packs */
+    struct pack *unused[2]; /* the second: deep ones */
+    size_t bytes;           /* of the blocks in packs */
+    uint32_t count;         /* packs */
     struct pack_stack of[SIZECLASS_COUNT];
 };
 
 /* Bytes of blocks that all heaps together may put by. Told once. */
 void pack_configure(size_t bytes);
 
-/* An empty pack, if one more of the class may be put by, while `heaps` heaps are in use and this one has `out` blocks of the class
- * outside of its slabs; else NULL. */
-struct pack *pack_new(struct packs *packs, unsigned class, unsigned heaps, unsigned out);
+/* An empty pack, deep or not, if one more of the class may be put by, while `heaps` heaps are in use and this one has `out` blocks of the
+ * class outside of its slabs; else NULL. */
+struct pack *pack_new(struct packs *packs, unsigned class, bool deep, unsigned heaps, unsigned out);
 
-/* Puts a pack by. */
-void pack_put(struct packs *packs, unsigned class, struct pack *pack);
+/* Puts a pack by that has so many blocks: a deep one more than PACK_BLOCKS. */
+void pack_put(struct packs *packs, unsigned class, struct pack *pack, unsigned count);
 
 /* Takes the newest one of a class; NULL: there is none. */
 struct pack *pack_take(struct packs *packs, unsigned class);
@@ -57,7 +85,7 @@ static inline bool pack_waits(const struct packs *packs, unsigned class) {
 }
 
 /* The pack is empty: it waits for its next use. */
-void pack_drop(struct packs *packs, struct pack *pack);
+void pack_drop(struct packs *packs, struct pack *pack, bool deep);
 
 /* From here on it is counted anew what rests. */
 void pack_rest(struct packs *packs);

@@ -11,7 +11,7 @@ from lab.explain.memory import Memory
 from lab.explain.problems import TornError, not_on_hakmem, other_version
 from lab.explain.smaps import Mapping
 
-VERSION = 3
+VERSION = 4
 HEAD = struct.Struct("=16sIIII16s16sQQ")
 ROOT, FIELD = struct.Struct("=24sQQ"), struct.Struct("=24sII")
 MOST_ROWS = 1000
@@ -27,7 +27,7 @@ FIELDS = (
     "marks_table marks.start marks.span marks.bytes heap.marks "
     "heap heap.top heap.idle heap.outbox heap.next heap.class heap_class "
     "heap_class.array heap_class.end heap_class.spare heap_class.spare_count heap_class.sentinel heap.packs "
-    "packs.of pack_stack pack_stack.newest pack pack.next pack.blocks pack.count"
+    "packs.of pack_stack pack_stack.newest pack pack.head pack_words pack_deep_words"
 ).split()
 
 

@@ -26,6 +26,7 @@ RUN, MAPPING = 0x80, 0x82  # kinds of pagemap.h beside the size classes
 AT_HAND = -1  # bytes from where a large block starts to where it is said to while it is among those freed last
 MOST_UNITS = 4  # of a slab
 PACKS_MOST = 512  # of a class, and more
+PACK_ALIGNED = 256
 MAGAZINE_MOST = 2048  # bytes of an array, and more
 MOST_RECORDS, MOST_CHUNK = 1 << 24, 1 << 30
 
@@ -335,12 +336,12 @@ class Walk:
         top = int.from_bytes(heap[at : at + WORD], "little")
         sentinel = array + number(mine, "heap_class.sentinel") * WORD
         count, spares = (top - sentinel) // WORD, number(mine, "heap_class.spare_count")
-        end, most = number(mine, "heap_class.end"), self._pack_most()
-        if not sentinel <= top < end <= array + MAGAZINE_MOST or spares > most:
+        end, words = number(mine, "heap_class.end"), value("pack_words")
+        if not sentinel <= top < end <= array + MAGAZINE_MOST or spares > words:
             raise TornError("not a magazine")
-        self.heap.records += [(array, end - array), (spare, value("pack"))]
+        self.heap.records += [(array, end - array), (spare, words * WORD)]
         self._at_hand(sentinel + WORD, count)
-        self._at_hand(spare + value("pack.blocks"), spares)
+        self._at_hand(spare + value("pack"), spares)
         at = value("heap.packs") + value("packs.of") + geometry.number * value("pack_stack")
         self._packs(number(heap[at : at + value("pack_stack")], "pack_stack.newest"))
 
@@ -358,19 +359,17 @@ class Walk:
         for number in np.flatnonzero(np.frombuffer(self.memory.read(table, most), np.uint8)):
             self._note(start + int(number) * found[1].size)
 
-    def _pack_most(self) -> int:
-        """Blocks that a pack has room for."""
-        return (self.layout.value("pack.count") - self.layout.value("pack.blocks")) // WORD
-
     def _packs(self, pack: int) -> None:
-        """The blocks that a long run of frees has put by."""
-        most, blocks = self._pack_most(), self.layout.value("pack.blocks")
+        """The blocks that a long run of frees has put by. A pack's head is the next one's address, and in the low byte a count."""
+        few, many = self.layout.value("pack_words"), self.layout.value("pack_deep_words")
         for _ in range(PACKS_MOST):
             if pack == 0:
                 return
-            record = self._record(pack, "pack")
-            self._at_hand(pack + blocks, min(self.layout.number(record, "pack.count"), most))
-            pack = self.layout.number(record, "pack.next")
+            head = self.layout.number(self.memory.read(pack, self.layout.value("pack")), "pack.head")
+            count = min(head % PACK_ALIGNED, many - 1)
+            self.heap.records.append((pack, (few if count < few else many) * WORD))
+            self._at_hand(pack + self.layout.value("pack"), count)
+            pack = head - head % PACK_ALIGNED
         raise TornError("packs without end")
 
     def _outbox(self, address: int) -> None:

@@ -64,6 +64,24 @@ def test_a_list_that_was_read_while_it_changed_has_an_end(last: int, torn: int) 
     assert found == [0x10, 0x20, 0x30] and walk.heap.torn == torn
 
 
+def test_packs_are_read_as_long_as_they_are() -> None:
+    """The head of each has the next one's address and, in its low byte, how many blocks follow; more than 30 need a long record."""
+    memory = FakeMemory()
+    values = {"pack": 8, "pack.head": 0, "pack_words": 32, "pack_deep_words": 128}
+    memory.describe([(name, 0x50, 0) for name in layout.ROOTS], [(name, values.get(name, 8), 8) for name in layout.FIELDS])
+    memory.put(0x50, b"")
+    deep, few = 0x10000, 0x20000
+    blocks = [UNIT + 64 * number for number in range(43)]
+    memory.put(deep, struct.pack("=41Q", few | 40, *blocks[:40]))
+    memory.put(few, struct.pack("=4Q", 3, *blocks[40:]))
+    walk = Walk(memory, memory.layout(), None)  # type: ignore[arg-type]
+    found = slab(64, 64)
+    walk._slab_at[UNIT] = (found, SizeClass(0, 64, 2))
+    walk._packs(deep)
+    assert found.cached == list(range(43))
+    assert walk.heap.records == [(deep, 1024), (few, 256)]
+
+
 def test_the_state_of_a_block() -> None:
     geometry = SizeClass(0, 640, 2)
     states, waiting = account.states_of(geometry, [slab(102, 100, [0, 70], [1], [2, 70, 101])])

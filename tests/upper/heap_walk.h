@@ -112,11 +112,13 @@ static void walk_packs(struct heap *heap) {
     for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
         const struct pack_stack *mine = &heap->packs.of[class];
         unsigned here = 0;
-        for (const struct pack *pack = mine->newest; pack; pack = pack->next, here++) {
-            assert_in_range(pack->count, 1, PACK_BLOCKS);
-            for (unsigned i = 0; i < pack->count; i++)
+        for (const struct pack *pack = mine->newest; pack; pack = pack_next(pack)) {
+            assert_in_range(pack_count(pack), 1, PACK_DEEP_BLOCKS);
+            assert_true(heap_is_deep(&heap->class[class]) || !pack_is_deep(pack));
+            for (unsigned i = 0; i < pack_count(pack); i++)
                 see_block(pack->blocks[i], class);
-            bytes += pack->count * sizeclass_table[class].size;
+            bytes += pack_count(pack) * sizeclass_table[class].size;
+            here += pack_counts(pack_count(pack));
         }
         assert_int_equal(mine->count, here);
         assert_true(mine->rested <= here);

@@ -8,13 +8,15 @@ static struct packs packs;
 enum { MANY = 1 << 20, SMALL = 384 << 10 /* bytes of a class that is small */ };
 
 /* Puts packs of `class` by until no more may be, where the heap has `out` blocks of it. Returns how many. */
-static unsigned fill_of(unsigned class, unsigned heaps, unsigned out) {
+static unsigned fill_with(unsigned class, bool deep, unsigned heaps, unsigned out) {
     unsigned count = 0;
-    for (struct pack *pack; (pack = pack_new(&packs, class, heaps, out)) != NULL; count++) {
-        pack->count = PACK_BLOCKS;
-        pack_put(&packs, class, pack);
-    }
+    for (struct pack *pack; (pack = pack_new(&packs, class, deep, heaps, out)) != NULL; count++)
+        pack_put(&packs, class, pack, deep ? PACK_DEEP_BLOCKS : PACK_BLOCKS);
     return count;
+}
+
+static unsigned fill_of(unsigned class, unsigned heaps, unsigned out) {
+    return fill_with(class, false, heaps, out);
 }
 
 static unsigned fill(unsigned class, unsigned heaps) {
@@ -24,7 +26,7 @@ static unsigned fill(unsigned class, unsigned heaps) {
 static void empty(void) {
     for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
         for (struct pack *pack; (pack = pack_take(&packs, class)) != NULL;)
-            pack_drop(&packs, pack);
+            pack_drop(&packs, pack, pack_is_deep(pack));
     assert_int_equal(packs.count, 0);
     assert_int_equal(packs.bytes, 0);
 }
@@ -52,7 +54,7 @@ static void pack_P1_of_a_small_class_there_may_be_more(void **state) {
         unsigned small = SMALL / sizeclass_table[class].size;
         size_t fit = 8 * MIB / (PACK_BLOCKS * sizeclass_table[class].size);
         assert_int_equal(fill_of(class, 1, small), fit < 256 ? fit : 256);
-        assert_null(pack_new(&packs, class, 1, 1));
+        assert_null(pack_new(&packs, class, false, 1, 1));
         empty();
         assert_in_range(fill_of(class, 1, small + 1), 1, 32);
         empty();
@@ -69,7 +71,7 @@ static void pack_P1_small_classes_leave_half_to_others(void **state) {
     for (unsigned class = 2; class < 9; class ++)
         assert_int_equal(fill_of(class, 1, 1), 32);
     assert_int_equal(packs.count, 512);
-    assert_null(pack_new(&packs, 10, 1, 1));
+    assert_null(pack_new(&packs, 10, false, 1, 1));
     empty();
     pack_configure(8 * MIB);
     assert_int_equal(fill_of(0, 4, 1), 64);
@@ -97,16 +99,50 @@ static void pack_P3_the_newest_goes_first_and_is_used_again(void **state) {
     pack_configure(SIZE_MAX);
     struct pack *put[3];
     for (unsigned i = 0; i < 3; i++) {
-        put[i] = pack_new(&packs, 7, 1, MANY);
-        put[i]->count = 1 + i;
-        pack_put(&packs, 7, put[i]);
+        put[i] = pack_new(&packs, 7, false, 1, MANY);
+        pack_put(&packs, 7, put[i], 1 + i);
     }
     assert_int_equal(packs.bytes, 6 * sizeclass_table[7].size);
     for (unsigned i = 3; i-- > 0;)
         assert_ptr_equal(pack_take(&packs, 7), put[i]);
     assert_null(pack_take(&packs, 7));
-    pack_drop(&packs, put[1]);
-    assert_ptr_equal(pack_new(&packs, 9, 1, MANY), put[1]);
+    pack_drop(&packs, put[1], false);
+    assert_ptr_equal(pack_new(&packs, 9, false, 1, MANY), put[1]);
+}
+
+/* A deep one is as long as four others, counts as four, and is never taken for one of them. */
+static void pack_P1_deep_ones_count_as_four(void **state) {
+    (void)state;
+    pack_configure(SIZE_MAX);
+    assert_int_equal(fill_with(3, true, 1, MANY), 8);
+    assert_int_equal(packs.of[3].count, 32);
+    assert_int_equal(packs.bytes, 8 * PACK_DEEP_BLOCKS * sizeclass_table[3].size);
+    assert_int_equal(fill_of(4, 1, MANY), 32);
+    assert_int_equal(fill_with(5, true, 1, 1), (256 - 64) / 4); /* a small class: up to half of all */
+    assert_int_equal(packs.count, 256);
+    empty();
+    struct pack *deep = pack_new(&packs, 3, true, 1, MANY), *other = pack_new(&packs, 3, false, 1, MANY);
+    pack_drop(&packs, deep, true);
+    pack_drop(&packs, other, false);
+    assert_ptr_equal(pack_new(&packs, 6, false, 1, MANY), other);
+    assert_ptr_equal(pack_new(&packs, 6, true, 1, MANY), deep);
+}
+
+/* One that is given up by and by is deep as long as it has more blocks than others have room for, and counts as what is left. */
+static void pack_deep_ones_may_get_fewer(void **state) {
+    (void)state;
+    static const struct { unsigned blocks, counts; } rows[] = {{126, 4}, {96, 3}, {66, 2}, {36, 1}};
+    pack_configure(SIZE_MAX);
+    struct pack *pack = pack_new(&packs, 3, true, 1, MANY);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        pack_put(&packs, 3, pack, rows[i].blocks);
+        assert_true(pack_is_deep(pack));
+        assert_int_equal(pack_count(pack), rows[i].blocks);
+        assert_int_equal(packs.of[3].count, rows[i].counts);
+        assert_int_equal(packs.count, rows[i].counts);
+        assert_ptr_equal(pack_take(&packs, 3), pack);
+    }
+    assert_int_equal(packs.bytes + packs.count, 0);
 }
 
 static void pack_rests_as_far_as_nobody_took_it(void **state) {
@@ -117,7 +153,7 @@ static void pack_rests_as_far_as_nobody_took_it(void **state) {
     pack_rest(&packs);
     assert_int_equal(packs.of[5].rested, count);
     for (unsigned i = 0; i < 4; i++)
-        pack_drop(&packs, pack_take(&packs, 5));
+        pack_drop(&packs, pack_take(&packs, 5), false);
     fill(5, 1);
     assert_int_equal(packs.of[5].count, count);
     assert_int_equal(packs.of[5].rested, count - 4);
@@ -131,6 +167,8 @@ int main(void) {
         cmocka_unit_test(pack_P1_small_classes_leave_half_to_others),
         cmocka_unit_test(pack_P2_heaps_share_what_is_configured),
         cmocka_unit_test(pack_P3_the_newest_goes_first_and_is_used_again),
+        cmocka_unit_test(pack_P1_deep_ones_count_as_four),
+        cmocka_unit_test(pack_deep_ones_may_get_fewer),
         cmocka_unit_test(pack_rests_as_far_as_nobody_took_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
