@@ -78,7 +78,7 @@ static NOINLINE bool heap_put_oldest_by(struct heap *heap, unsigned class) {
 }
 
 /* The second time in a row the run goes on, and all of it goes by. */
-static bool heap_put_deep_by(struct heap *heap, unsigned class) {
+static NOINLINE bool heap_put_deep_by(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
     bool again = mine->fulls > 0;
     mine->fulls = 1;
@@ -161,21 +161,22 @@ unsigned heap_take_up(struct heap *heap, unsigned class) {
 static void heap_unpack_one(struct heap *heap, unsigned class) {
     struct pack *pack = pack_take(&heap->packs, class);
     bool deep = pack_is_deep(pack);
-    unsigned count = pack_count(pack), some = count < 2 * PACK_BLOCKS ? count : PACK_BLOCKS;
-    heap_put_back(heap, class, pack->blocks + count - some, some);
-    if (some < count)
-        pack_put(&heap->packs, class, pack, count - some);
+    unsigned count = pack_count(pack), stay = pack_stays(count);
+    heap_put_back(heap, class, pack->blocks + stay, count - stay);
+    if (stay > 0)
+        pack_put(&heap->packs, class, pack, stay);
     else
         pack_drop(&heap->packs, pack, deep);
 }
 
 void heap_unpack(struct heap *heap, unsigned most) {
     while (most > 0 && heap->packs.count > 0) {
-        if (pack_waits(&heap->packs, heap->unpacking)) {
-            heap_unpack_one(heap, heap->unpacking);
+        unsigned class = heap->unpacking;
+        if (pack_waits(&heap->packs, class)) {
+            heap_unpack_one(heap, class);
             most--;
         } else {
-            heap->unpacking = (uint8_t)((heap->unpacking + 1) % SIZECLASS_COUNT);
+            heap->unpacking = (uint8_t)(class + 1 < SIZECLASS_COUNT ? class + 1 : 0);
         }
     }
 }

@@ -51,7 +51,12 @@ static inline bool pack_is_deep(const struct pack *pack) {
 
 /* As how many packs so many blocks count. */
 static inline unsigned pack_counts(unsigned blocks) {
-    return blocks < 2 * PACK_BLOCKS ? 1 : blocks / PACK_BLOCKS;
+    return blocks / PACK_WORDS + 1;
+}
+
+/* Of so many blocks, those that stay when one pack is to go: with the last one a deep pack is still told from others. */
+static inline unsigned pack_stays(unsigned blocks) {
+    return blocks < PACK_WORDS ? 0 : blocks / PACK_WORDS * PACK_WORDS - 1;
 }
 
 struct pack_stack {

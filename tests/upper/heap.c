@@ -351,8 +351,7 @@ static void heap_deep_arrays_become_packs(void **state) {
 static void heap_gives_deep_packs_up_by_and_by(void **state) {
     (void)state;
     enum { CLASS = 3, WAVE = 700 };
-    static const unsigned given[] = {PACK_BLOCKS, PACK_BLOCKS, PACK_BLOCKS,
-                                     PACK_DEEP_BLOCKS - 3 * PACK_BLOCKS};
+    static const unsigned given[] = {31, 32, 32, 31};
     heap_configure(8, 0, 8 * MIB, false);
     struct heap *heap = heap_take();
     deepen(heap, CLASS);

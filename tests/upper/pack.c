@@ -131,10 +131,11 @@ static void pack_P1_deep_ones_count_as_four(void **state) {
 /* One that is given up by and by is deep as long as it has more blocks than others have room for, and counts as what is left. */
 static void pack_deep_ones_may_get_fewer(void **state) {
     (void)state;
-    static const struct { unsigned blocks, counts; } rows[] = {{126, 4}, {96, 3}, {66, 2}, {36, 1}};
+    static const struct { unsigned blocks, counts; } rows[] = {{126, 4}, {95, 3}, {63, 2}, {31, 1}, {0, 0}};
     pack_configure(SIZE_MAX);
     struct pack *pack = pack_new(&packs, 3, true, 1, MANY);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; rows[i].blocks > 0; i++) {
+        assert_int_equal(pack_stays(rows[i].blocks), rows[i + 1].blocks);
         pack_put(&packs, 3, pack, rows[i].blocks);
         assert_true(pack_is_deep(pack));
         assert_int_equal(pack_count(pack), rows[i].blocks);
