@@ -22,16 +22,20 @@ static void heap_put_pack(struct heap *heap, unsigned class, struct pack *pack, 
 
 /* The array of a magazine becomes a pack, and the pack its array, so that no pointer is copied. */
 static bool heap_may_exchange(const struct heap_class *mine) {
-    return mine->largest == heap_words(mine) - 1;
+    return mine->largest == HEAP_ARRAY_WORDS - 1;
 }
 
-static struct pack *heap_exchange(struct heap *heap, unsigned class, struct pack *pack) {
+static ALWAYS_INLINE unsigned heap_array_words(bool deep) {
+    return deep ? HEAP_DEEP_WORDS : HEAP_ARRAY_WORDS;
+}
+
+static ALWAYS_INLINE struct pack *heap_exchange(struct heap *heap, unsigned class, bool deep,
+                                                struct pack *pack) {
     struct heap_class *mine = &heap->class[class];
     struct pack *old = (struct pack *)mine->array;
-    unsigned words = heap_words(mine);
     mine->array = (void **)pack;
-    mine->end = mine->array + words;
-    heap_rewind(heap, class, heap_sentinel(mine));
+    mine->end = mine->array + heap_array_words(deep);
+    heap_rewind(heap, class, 0);
     return old;
 }
 
@@ -49,14 +53,13 @@ bool heap_put_spare_by(struct heap *heap, unsigned class) {
 }
 
 /* Inside `visit`, as the next. All but the newest block. */
-static bool heap_put_array_by(struct heap *heap, unsigned class) {
-    const struct heap_class *mine = &heap->class[class];
-    struct pack *pack = heap_new_pack(heap, class, heap_is_deep(mine));
+static ALWAYS_INLINE bool heap_put_array_by(struct heap *heap, unsigned class, bool deep) {
+    struct pack *pack = heap_new_pack(heap, class, deep);
     if (!pack)
         return false;
-    unsigned last = heap_words(mine) - 1;
-    void *newest = mine->array[last];
-    heap_put_pack(heap, class, heap_exchange(heap, class, pack), last - 1);
+    unsigned last = heap_array_words(deep) - 1;
+    void *newest = heap->class[class].array[last];
+    heap_put_pack(heap, class, heap_exchange(heap, class, deep, pack), last - 1);
     heap->top[class] += sizeof(void *);
     *(void **)heap->top[class] = newest;
     return true;
@@ -82,7 +85,7 @@ static NOINLINE bool heap_put_deep_by(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
     bool again = mine->fulls > 0;
     mine->fulls = 1;
-    return (again && heap_put_array_by(heap, class)) || heap_put_oldest_by(heap, class);
+    return (again && heap_put_array_by(heap, class, true)) || heap_put_oldest_by(heap, class);
 }
 
 /* One of large blocks, which has fewer than a pack. */
@@ -101,22 +104,22 @@ static NOINLINE bool heap_put_short_by(struct heap *heap, unsigned class) {
 bool heap_put_by(struct heap *heap, unsigned class) {
     const struct heap_class *mine = &heap->class[class];
     visit_enter(&heap->visit);
-    bool put = heap_is_deep(mine)        ? heap_put_deep_by(heap, class)
-               : heap_may_exchange(mine) ? heap_put_array_by(heap, class)
-                                         : heap_put_short_by(heap, class);
+    bool put = heap_may_exchange(mine) ? heap_put_array_by(heap, class, false)
+               : heap_is_deep(mine)    ? heap_put_deep_by(heap, class)
+                                       : heap_put_short_by(heap, class);
     visit_leave(&heap->visit);
     return put;
 }
 
-static unsigned heap_take_up_array(struct heap *heap, unsigned class, struct pack *pack) {
+static ALWAYS_INLINE unsigned heap_take_up_array(struct heap *heap, unsigned class, bool deep,
+                                                 struct pack *pack) {
     unsigned have = pack_count(pack);
-    bool deep = heap_is_deep(&heap->class[class]);
-    pack_drop(&heap->packs, heap_exchange(heap, class, pack), deep);
+    pack_drop(&heap->packs, heap_exchange(heap, class, deep, pack), deep);
     return have;
 }
 
 /* Those that have come to a deep magazine as they went from it, the newest above. */
-static NOINLINE unsigned heap_take_up_some(struct heap *heap, unsigned class, struct pack *newest) {
+static unsigned heap_take_up_some(struct heap *heap, unsigned class, struct pack *newest) {
     struct pack *packs[PACKS_AT_ONCE] = {newest};
     void **first = &heap->class[class].array[1];
     unsigned count = 1, have = 0;
@@ -139,18 +142,21 @@ static NOINLINE unsigned heap_take_up_short(struct heap *heap, unsigned class, s
     return have;
 }
 
+static NOINLINE unsigned heap_take_up_deep(struct heap *heap, unsigned class, struct pack *pack) {
+    return pack_is_deep(pack) ? heap_take_up_array(heap, class, true, pack)
+                              : heap_take_up_some(heap, class, pack);
+}
+
 unsigned heap_take_up(struct heap *heap, unsigned class) {
     const struct heap_class *mine = &heap->class[class];
     unsigned have = 0;
     visit_enter(&heap->visit);
     struct pack *pack = pack_take(&heap->packs, class);
-    if (pack) {
-        bool deep = heap_is_deep(mine);
-        ASSERT(P1, deep || !pack_is_deep(pack));
-        have = deep != pack_is_deep(pack) ? heap_take_up_some(heap, class, pack)
-               : heap_may_exchange(mine)  ? heap_take_up_array(heap, class, pack)
-                                          : heap_take_up_short(heap, class, pack);
-    }
+    ASSERT(P1, !pack || heap_is_deep(mine) || !pack_is_deep(pack));
+    if (pack)
+        have = heap_may_exchange(mine) ? heap_take_up_array(heap, class, false, pack)
+               : heap_is_deep(mine)    ? heap_take_up_deep(heap, class, pack)
+                                       : heap_take_up_short(heap, class, pack);
     visit_leave(&heap->visit);
     return have;
 }
