@@ -6,7 +6,8 @@
 
 enum {
     DEEP_LARGEST = 512, /* bytes of a block, so that a deep magazine holds at most 64 KiB */
-    DEEP_FROM = 1024,   /* blocks of the class that are out */
+    DEEP_FROM = 1024,   /* blocks of the class that are out ... */
+    DEEP_PUT = 4,       /* ... or magazines of it that were put by in a row */
     BURST = 2,          /* times in a row that a magazine was full, after which a burst of frees is assumed */
     BULK = 16,          /* the same of any magazines, after which the program is taken to free all it has */
     HARDLY_USED = 2,    /* magazines of a slab that were ever carved, at most */
@@ -92,8 +93,8 @@ static COLD bool heap_make_magazines(struct heap *heap, unsigned class) {
     return heap_give_array(heap, class, HEAP_ARRAY_WORDS, sizeclass_table[class].magazine);
 }
 
-static bool heap_may_deepen(const struct heap *heap, unsigned class, uint32_t out) {
-    return out >= DEEP_FROM && !heap_is_deep(&heap->class[class]) && !heap->shallow &&
+static bool heap_may_deepen(const struct heap *heap, unsigned class) {
+    return !heap_is_deep(&heap->class[class]) && !heap->shallow &&
            sizeclass_table[class].size <= DEEP_LARGEST;
 }
 
@@ -103,6 +104,13 @@ static uint32_t heap_out(struct heap *heap, unsigned class) {
     uint32_t out = heap->class[class].out;
     visit_leave(&heap->visit);
     return out;
+}
+
+/* Whether long runs go through a magazine that is empty now: those that were put by come back, or one class is refilled `again` and again. */
+static bool heap_is_run_through(struct heap *heap, unsigned class, bool again) {
+    const struct heap_class *mine = &heap->class[class];
+    return mine->put_by >= DEEP_PUT ||
+           (again && mine->refill == HEAP_ARRAY_WORDS - 1 && heap_out(heap, class) >= DEEP_FROM);
 }
 
 /* The magazine is empty. What was its array will be a pack. docs/experiments/deep-magazines.md */
@@ -164,12 +172,12 @@ void *heap_refill(struct heap *heap, unsigned class) {
     ASSERT(P1, mine->array[mine->sentinel] == NULL &&
                    heap->top[class] == (unsigned char *)&mine->array[mine->sentinel]);
     bool again = heap->refilled == class;
-    if (again && mine->refill == HEAP_ARRAY_WORDS - 1 && heap_may_deepen(heap, class, heap_out(heap, class)))
+    if (heap_is_run_through(heap, class, again) && heap_may_deepen(heap, class))
         heap_deepen(heap, class);
     heap_rewind(heap, class, heap_sentinel(mine));
     unsigned have = 0;
     heap->refilled = (uint8_t) class;
-    mine->fulls = heap->fulls = 0;
+    mine->put_by = mine->fulls = heap->fulls = 0;
     if (mine->spare_count == 0 && pack_waits(&heap->packs, class))
         have = heap_take_up(heap, class);
     void **first = (void **)heap->top[class] + 1;
@@ -324,8 +332,7 @@ void heap_drain_class(struct heap *heap, unsigned class) {
     if (mine->spare_count > 0)
         heap_flush_inside(heap, class, mine->spare->blocks, mine->spare_count);
     mine->spare_count = 0;
-    mine->refill = 0;
-    mine->units = 0;
+    mine->refill = mine->put_by = mine->units = 0;
 }
 
 void heap_drain_magazines(struct heap *heap) {
@@ -358,7 +365,7 @@ static const void *heap_run(const struct heap *heap, unsigned class) {
 static void heap_flush_burst(struct heap *heap, unsigned class) {
     const void *last = heap_run(heap, class);
     unsigned blocks = heap_held(heap, class), out = heap_flush_all(heap, class);
-    if (heap_may_deepen(heap, class, out))
+    if (out >= DEEP_FROM && heap_may_deepen(heap, class))
         heap_deepen(heap, class);
     heap_shorten(heap, class, out);
     if (!heap_marks_another(heap, blocks) && last)

@@ -82,9 +82,7 @@ static NOINLINE bool heap_put_oldest_by(struct heap *heap, unsigned class) {
 
 /* The second time in a row the run goes on, and all of it goes by. */
 static NOINLINE bool heap_put_deep_by(struct heap *heap, unsigned class) {
-    struct heap_class *mine = &heap->class[class];
-    bool again = mine->fulls > 0;
-    mine->fulls = 1;
+    bool again = heap->class[class].put_by > 0;
     return (again && heap_put_array_by(heap, class, true)) || heap_put_oldest_by(heap, class);
 }
 
@@ -102,12 +100,13 @@ static NOINLINE bool heap_put_short_by(struct heap *heap, unsigned class) {
 }
 
 bool heap_put_by(struct heap *heap, unsigned class) {
-    const struct heap_class *mine = &heap->class[class];
+    struct heap_class *mine = &heap->class[class];
     visit_enter(&heap->visit);
     bool put = heap_may_exchange(mine) ? heap_put_array_by(heap, class, false)
                : heap_is_deep(mine)    ? heap_put_deep_by(heap, class)
                                        : heap_put_short_by(heap, class);
     visit_leave(&heap->visit);
+    mine->put_by = (uint8_t)(mine->put_by + (put && mine->put_by < UINT8_MAX));
     return put;
 }
 

@@ -4,7 +4,7 @@
 
 enum {
     BYTES_MOST = 8 << 20,
-    PACKS_MOST = 512,
+    PACKS_MOST = 2048,
     PACKS_OF_CLASS = 32,
     SMALL_BYTES = 384 << 10,               /* of a class, in use or put by: docs/experiments/packs.md */
     BYTES_A_PACK = BYTES_MOST / PACKS_MOST /* where fewer bytes are allowed, fewer packs are, too */

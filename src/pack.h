@@ -4,7 +4,7 @@
  * that may follow. A pack holds pointers only; no block and no slab is touched. This is the depot of Bonwick and
  * Adams 2001 ("Magazines and Vmem"), for one thread. What nobody needs between two looks of a visitor has rested.
  *
- * P1  a heap has at most 8 MiB of blocks in packs, 512 packs, and 32 of one class, where a deep one counts as four; more only of a class
+ * P1  a heap has at most 8 MiB of blocks in packs, 2,048 packs, and 32 of one class, where a deep one counts as four; more only of a class
  *     of which all that the heap has, in use or put by, is small, and only while it has less than half of the packs (docs/experiments/packs.md)
  * P2  all heaps that are in use together have at most the configured bytes
  * P3  a pack is in one stack, or among the unused, or in the hands of its heap

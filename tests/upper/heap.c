@@ -298,13 +298,36 @@ static void heap_what_is_put_by_comes_back_in_order(void **state) {
     struct heap *heap = heap_take();
     const unsigned class = class_not_deep(heap), large = sizeclass_of(20000);
     assert_true(sizeclass_table[large].magazine < PACK_BLOCKS);
-    check_waves(heap, class, 400, 13);
+    check_waves(heap, class, 100, 13);
     assert_false(heap_is_deep(&heap->class[class]));
     check_waves(heap, large, 100, 7);
     deepen(heap, class);
     heap_drain(heap);
     check_waves(heap, class, 1000, 33);
     heap_retire(heap);
+}
+
+/* A class of which magazines are put by one after the other is run through, however little there is of it. */
+static void heap_deepens_what_is_put_by_again_and_again(void **state) {
+    (void)state;
+    heap_configure(8, 0, 8 * MIB, false);
+    for (unsigned runs = DEEP_PUT - 1; runs <= DEEP_PUT; runs++) {
+        struct heap *heap = heap_take();
+        const unsigned class = class_not_deep(heap);
+        const struct heap_class *mine = &heap->class[class];
+        for (unsigned i = 0; i < 400; i++)
+            take_block(heap, class);
+        while (mine->put_by < runs)
+            give_block(heap, live_count - 1);
+        assert_false(heap_is_deep(mine));
+        while (mine->put_by > 0) /* a refill */
+            take_block(heap, class);
+        assert_int_equal(heap_is_deep(mine), runs == DEEP_PUT);
+        walk();
+        give_all(heap);
+        heap_drain(heap);
+        heap_retire(heap);
+    }
 }
 
 /* Of a long run no pointer is copied: from the second time on that a deep magazine is full its array becomes a pack, and a pack its
@@ -388,7 +411,7 @@ static void heap_puts_by_as_much_of_a_deep_one_as_it_may(void **state) {
     struct heap *heap = heap_take();
     deepen(heap, CLASS);
     for (unsigned packs = 0; packs < 24; packs++) {
-        heap_configure(8, 0, packs * (16 * KIB), false);
+        heap_configure(8, 0, packs * (4 * KIB), false);
         unsigned most = 0;
         for (unsigned i = 0; i < WAVE; i++)
             take_block(heap, CLASS);
@@ -695,7 +718,7 @@ static void heap_leaves_mixed_runs_alone(void **state) {
         if (wave % 20 == 0)
             walk();
     }
-    assert_in_range(starts[0], 3, 10);
+    assert_in_range(starts[0], 3, 20);
     assert_in_range(starts[8] + starts[9], 1, 20);
     assert_in_range(marked, 1000, 20000); /* of 300000 */
     assert_int_equal(heap->mixed, 8);
@@ -758,19 +781,20 @@ static void heap_keeps_the_slab_that_is_marked(void **state) {
 
 static void heap_what_is_put_by_is_bounded(void **state) {
     (void)state;
-    static const unsigned packs[] = {256 * KIB / (16 * KIB), 256 * KIB / (PACK_BLOCKS * 640)};
+    static const size_t bytes[] = {64 * KIB, 256 * KIB};
+    static const unsigned packs[] = {64 * KIB / (4 * KIB), 256 * KIB / (PACK_BLOCKS * 640)};
     static const unsigned classes[] = {3, 25}; /* bounded by number, by bytes */
-    heap_configure(8, 0, 256 * KIB, false);
     struct heap *heap = heap_take();
     assert_int_equal(sizeclass_table[25].size, 640);
     for (unsigned i = 0; i < 2; i++) {
         unsigned most = 0;
+        heap_configure(8, 0, bytes[i], false);
         for (unsigned taken = 0; taken < LIVE; taken++)
             take_block(heap, classes[i]);
         while (live_count > 0) {
             give_block(heap, live_count - 1);
             most = heap->packs.count > most ? heap->packs.count : most;
-            assert_true(heap->packs.bytes <= 256 * KIB);
+            assert_true(heap->packs.bytes <= bytes[i]);
         }
         assert_in_range(most, packs[i], packs[i] + i); /* a spare makes a smaller one */
         assert_int_equal(heap->packs.count, 0); /* more than it can put by is freed: then it is for good */
@@ -1865,6 +1889,7 @@ int main(void) {
         /* and those below leave them as others do not expect them: with deep magazines, and with marks */
         cmocka_unit_test_setup(heap_gives_up_what_it_inherited_by_and_by, setup),
         cmocka_unit_test_setup(heap_what_is_put_by_comes_back_in_order, setup),
+        cmocka_unit_test_setup(heap_deepens_what_is_put_by_again_and_again, setup),
         cmocka_unit_test_setup(heap_deep_arrays_become_packs, setup),
         cmocka_unit_test_setup(heap_gives_deep_packs_up_by_and_by, setup),
         cmocka_unit_test_setup(heap_puts_by_as_much_of_a_deep_one_as_it_may, setup),

@@ -5,7 +5,12 @@
 
 static struct packs packs;
 
-enum { MANY = 1 << 20, SMALL = 384 << 10 /* bytes of a class that is small */ };
+enum {
+    MANY = 1 << 20,
+    SMALL = 384 << 10 /* bytes of a class that is small */,
+    PACKS = 2048,
+    HALF = PACKS / 2
+};
 
 /* Puts packs of `class` by until no more may be, where the heap has `out` blocks of it. Returns how many. */
 static unsigned fill_with(unsigned class, bool deep, unsigned heaps, unsigned out) {
@@ -41,7 +46,7 @@ static void pack_P1_one_heap_has_its_bounds(void **state) {
         all += more;
     }
     assert_int_equal(packs.count, all);
-    assert_true(all <= 512 && packs.bytes <= 8 << 20);
+    assert_true(all <= PACKS && packs.bytes <= 8 << 20);
     assert_int_equal(packs.of[0].count, 32);
     empty();
 }
@@ -53,7 +58,7 @@ static void pack_P1_of_a_small_class_there_may_be_more(void **state) {
     for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
         unsigned small = SMALL / sizeclass_table[class].size;
         size_t fit = 8 * MIB / (PACK_BLOCKS * sizeclass_table[class].size);
-        assert_int_equal(fill_of(class, 1, small), fit < 256 ? fit : 256);
+        assert_int_equal(fill_of(class, 1, small), fit < HALF ? fit : HALF);
         assert_null(pack_new(&packs, class, false, 1, 1));
         empty();
         assert_in_range(fill_of(class, 1, small + 1), 1, 32);
@@ -65,16 +70,17 @@ static void pack_P1_of_a_small_class_there_may_be_more(void **state) {
 static void pack_P1_small_classes_leave_half_to_others(void **state) {
     (void)state;
     pack_configure(SIZE_MAX);
-    unsigned first = fill_of(0, 1, 1), second = fill_of(1, 1, 1);
-    assert_int_equal(first, 256);
-    assert_int_equal(second, 32);
-    for (unsigned class = 2; class < 9; class ++)
+    assert_int_equal(fill_of(0, 1, 1), HALF);
+    for (unsigned class = 1; class < 20; class ++)
         assert_int_equal(fill_of(class, 1, 1), 32);
-    assert_int_equal(packs.count, 512);
-    assert_null(pack_new(&packs, 10, false, 1, 1));
+    empty();
+    assert_int_equal(fill_of(0, 1, 1), HALF);
+    packs.count = PACKS - 31; /* of many classes: 8 MiB are not so many */
+    assert_int_equal(fill_of(1, 1, 1), 31);
+    packs.count -= PACKS - 31 - HALF;
     empty();
     pack_configure(8 * MIB);
-    assert_int_equal(fill_of(0, 4, 1), 64);
+    assert_int_equal(fill_of(0, 4, 1), HALF / 4);
     assert_int_equal(fill_of(1, 4, 1), 32);
     empty();
 }
@@ -118,8 +124,8 @@ static void pack_P1_deep_ones_count_as_four(void **state) {
     assert_int_equal(packs.of[3].count, 32);
     assert_int_equal(packs.bytes, 8 * PACK_DEEP_BLOCKS * sizeclass_table[3].size);
     assert_int_equal(fill_of(4, 1, MANY), 32);
-    assert_int_equal(fill_with(5, true, 1, 1), (256 - 64) / 4); /* a small class: up to half of all */
-    assert_int_equal(packs.count, 256);
+    assert_int_equal(fill_with(5, true, 1, 1), (HALF - 64) / 4); /* a small class: up to half of all */
+    assert_int_equal(packs.count, HALF);
     empty();
     struct pack *deep = pack_new(&packs, 3, true, 1, MANY), *other = pack_new(&packs, 3, false, 1, MANY);
     pack_drop(&packs, deep, true);
