@@ -7,7 +7,8 @@
 enum {
     DEEP_LARGEST = 512, /* bytes of a block, so that a deep magazine holds at most 64 KiB */
     DEEP_FROM = 1024,   /* blocks of the class that are out ... */
-    DEEP_PUT = 4,       /* ... or magazines of it that were put by in a row */
+    DEEP_PUT = 4,       /* ... or magazines of it that were put by in a row, ... */
+    DEEP_SMALL = 128,   /* ... of blocks of so many bytes: few more of longer ones would be held for long */
     BURST = 2,          /* times in a row that a magazine was full, after which a burst of frees is assumed */
     BULK = 16,          /* the same of any magazines, after which the program is taken to free all it has */
     HARDLY_USED = 2,    /* magazines of a slab that were ever carved, at most */
@@ -109,7 +110,7 @@ static uint32_t heap_out(struct heap *heap, unsigned class) {
 /* Whether long runs go through a magazine that is empty now: those that were put by come back, or one class is refilled `again` and again. */
 static bool heap_is_run_through(struct heap *heap, unsigned class, bool again) {
     const struct heap_class *mine = &heap->class[class];
-    return mine->put_by >= DEEP_PUT ||
+    return (mine->put_by >= DEEP_PUT && sizeclass_table[class].size <= DEEP_SMALL) ||
            (again && mine->refill == HEAP_ARRAY_WORDS - 1 && heap_out(heap, class) >= DEEP_FROM);
 }
 

@@ -307,23 +307,33 @@ static void heap_what_is_put_by_comes_back_in_order(void **state) {
     heap_retire(heap);
 }
 
-/* A class of which magazines are put by one after the other is run through, however little there is of it. */
+/* Takes blocks of a class, frees until `runs` magazines were put by, and takes until it is refilled. */
+static void put_by_and_refill(struct heap *heap, unsigned class, unsigned runs) {
+    const struct heap_class *mine = &heap->class[class];
+    assert_false(heap_is_deep(mine));
+    for (unsigned i = 0; i < 400; i++)
+        take_block(heap, class);
+    while (mine->put_by < runs)
+        give_block(heap, live_count - 1);
+    assert_false(heap_is_deep(mine));
+    while (mine->put_by > 0)
+        take_block(heap, class);
+}
+
+/* A class of small blocks of which magazines are put by one after the other is run through, however little there is of it. */
 static void heap_deepens_what_is_put_by_again_and_again(void **state) {
     (void)state;
     heap_configure(8, 0, 8 * MIB, false);
     for (unsigned runs = DEEP_PUT - 1; runs <= DEEP_PUT; runs++) {
         struct heap *heap = heap_take();
-        const unsigned class = class_not_deep(heap);
-        const struct heap_class *mine = &heap->class[class];
-        for (unsigned i = 0; i < 400; i++)
-            take_block(heap, class);
-        while (mine->put_by < runs)
-            give_block(heap, live_count - 1);
-        assert_false(heap_is_deep(mine));
-        while (mine->put_by > 0) /* a refill */
-            take_block(heap, class);
-        assert_int_equal(heap_is_deep(mine), runs == DEEP_PUT);
+        const unsigned class = class_not_deep(heap), longer = sizeclass_of(DEEP_SMALL + 1);
+        assert_true(sizeclass_table[class].size <= DEEP_SMALL);
+        put_by_and_refill(heap, class, runs);
+        assert_int_equal(heap_is_deep(&heap->class[class]), runs == DEEP_PUT);
         walk();
+        give_all(heap);
+        put_by_and_refill(heap, longer, runs);
+        assert_false(heap_is_deep(&heap->class[longer]));
         give_all(heap);
         heap_drain(heap);
         heap_retire(heap);
