@@ -164,6 +164,8 @@ unsigned heap_take_up(struct heap *heap, unsigned class) {
 
 /* The newest one, or as much of a deep one. */
 static void heap_unpack_one(struct heap *heap, unsigned class) {
+    struct pack_stack *stack = &heap->packs.of[class];
+    uint16_t rested = stack->rested;
     struct pack *pack = pack_take(&heap->packs, class);
     bool deep = pack_is_deep(pack);
     unsigned count = pack_count(pack), stay = pack_stays(count);
@@ -172,6 +174,7 @@ static void heap_unpack_one(struct heap *heap, unsigned class) {
         pack_put(&heap->packs, class, pack, stay);
     else
         pack_drop(&heap->packs, pack, deep);
+    stack->rested = rested < stack->count ? rested : stack->count;
 }
 
 void heap_unpack(struct heap *heap, unsigned most) {

@@ -6,8 +6,8 @@ enum {
     BYTES_MOST = 8 << 20,
     PACKS_MOST = 2048,
     PACKS_OF_CLASS = 32,
-    SMALL_BYTES = 384 << 10,               /* of a class, in use or put by: docs/experiments/packs.md */
-    BYTES_A_PACK = BYTES_MOST / PACKS_MOST /* where fewer bytes are allowed, fewer packs are, too */
+    SMALL_BYTES = 384 << 10, /* of a class, in use or put by: docs/experiments/packs.md */
+    BYTES_A_PACK = 16 << 10  /* where fewer bytes are allowed, fewer packs are, too, whose records stay */
 };
 
 static size_t pack_bytes; /* written once, before there are threads */
@@ -42,7 +42,7 @@ struct pack *pack_new(struct packs *packs, unsigned class, bool deep, unsigned h
 
 void pack_put(struct packs *packs, unsigned class, struct pack *pack, unsigned count) {
     struct pack_stack *stack = &packs->of[class];
-    ASSERT(P3, count > 0 && count <= PACK_DEEP_BLOCKS);
+    ASSERT(P3, count > 0 && count <= PACK_DEEP_BLOCKS && (uint8_t)(uintptr_t)pack == 0);
     pack->head = (uintptr_t)stack->newest | count;
     __atomic_store_n(&stack->newest, pack, __ATOMIC_RELAXED); /* read by pack_waits */
     unsigned more = pack_counts(pack_count(pack));

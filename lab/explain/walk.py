@@ -25,7 +25,7 @@ SUPERSLAB_UNITS = 64
 RUN, MAPPING = 0x80, 0x82  # kinds of pagemap.h beside the size classes
 AT_HAND = -1  # bytes from where a large block starts to where it is said to while it is among those freed last
 MOST_UNITS = 4  # of a slab
-PACKS_MOST = 512  # of a class, and more
+PACKS_MOST = 2048  # of a class, and more
 PACK_ALIGNED = 256
 MAGAZINE_MOST = 2048  # bytes of an array, and more
 MOST_RECORDS, MOST_CHUNK = 1 << 24, 1 << 30
@@ -360,14 +360,15 @@ class Walk:
             self._note(start + int(number) * found[1].size)
 
     def _packs(self, pack: int) -> None:
-        """The blocks that a long run of frees has put by. A pack's head is the next one's address, and in the low byte a count."""
+        """The blocks that a long run of frees has put by. A pack's head is the next one's address, and in the low byte a count; a
+        record has a word for that and one that a pack leaves empty."""
         few, many = self.layout.value("pack_words"), self.layout.value("pack_deep_words")
         for _ in range(PACKS_MOST):
             if pack == 0:
                 return
             head = self.layout.number(self.memory.read(pack, self.layout.value("pack")), "pack.head")
             count = min(head % PACK_ALIGNED, many - 1)
-            self.heap.records.append((pack, (few if count < few else many) * WORD))
+            self.heap.records.append((pack, (few if count < few - 1 else many) * WORD))
             self._at_hand(pack + self.layout.value("pack"), count)
             pack = head - head % PACK_ALIGNED
         raise TornError("packs without end")

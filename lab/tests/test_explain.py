@@ -64,22 +64,40 @@ def test_a_list_that_was_read_while_it_changed_has_an_end(last: int, torn: int) 
     assert found == [0x10, 0x20, 0x30] and walk.heap.torn == torn
 
 
-def test_packs_are_read_as_long_as_they_are() -> None:
-    """The head of each has the next one's address and, in its low byte, how many blocks follow; more than 30 need a long record."""
-    memory = FakeMemory()
+def walk_of_packs(memory: FakeMemory) -> Walk:
+    """A reader of packs, with 64 blocks of 64 bytes where they may lie."""
     values = {"pack": 8, "pack.head": 0, "pack_words": 32, "pack_deep_words": 128}
     memory.describe([(name, 0x50, 0) for name in layout.ROOTS], [(name, values.get(name, 8), 8) for name in layout.FIELDS])
     memory.put(0x50, b"")
-    deep, few = 0x10000, 0x20000
-    blocks = [UNIT + 64 * number for number in range(43)]
-    memory.put(deep, struct.pack("=41Q", few | 40, *blocks[:40]))
-    memory.put(few, struct.pack("=4Q", 3, *blocks[40:]))
     walk = Walk(memory, memory.layout(), None)  # type: ignore[arg-type]
-    found = slab(64, 64)
-    walk._slab_at[UNIT] = (found, SizeClass(0, 64, 2))
-    walk._packs(deep)
-    assert found.cached == list(range(43))
-    assert walk.heap.records == [(deep, 1024), (few, 256)]
+    walk._slab_at[UNIT] = (slab(64, 64), SizeClass(0, 64, 2))
+    return walk
+
+
+def test_packs_are_read_as_long_as_they_are() -> None:
+    """The head of each has the next one's address and, in its low byte, how many blocks follow; more than 30 need a long record."""
+    memory = FakeMemory()
+    counts, blocks = (30, 31, 3), [UNIT + 64 * number for number in range(64)]
+    packs = [0x10000 * (1 + number) for number in range(len(counts))]
+    for at, below, count in zip(packs, (*packs[1:], 0), counts, strict=True):
+        memory.put(at, struct.pack(f"={1 + count}Q", below | count, *blocks[:count]))
+        del blocks[:count]
+    walk = walk_of_packs(memory)
+    walk._packs(packs[0])
+    assert walk._slab_at[UNIT][0].cached == list(range(64))
+    assert walk.heap.records == [(packs[0], 256), (packs[1], 1024), (packs[2], 256)]
+
+
+def test_a_class_may_have_as_many_packs_as_a_heap() -> None:
+    memory = FakeMemory()
+    chain = b"".join(struct.pack("=Q248x", (0x100000 + 256 * (1 + number) if number < 2046 else 0)) for number in range(2047))
+    memory.put(0x100000, chain)
+    walk = walk_of_packs(memory)
+    walk._packs(0x100000)
+    assert len(walk.heap.records) == 2047
+    memory.put(0x100000, struct.pack("=Q", 0x100000))
+    with pytest.raises(TornError):
+        walk._packs(0x100000)
 
 
 def test_the_state_of_a_block() -> None:

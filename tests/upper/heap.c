@@ -307,7 +307,7 @@ static void heap_what_is_put_by_comes_back_in_order(void **state) {
     heap_retire(heap);
 }
 
-/* Takes blocks of a class, frees until `runs` magazines were put by, and takes until it is refilled. */
+/* Takes blocks of a class, frees until `runs` magazines were put by, and takes until it is refilled, after another class was. */
 static void put_by_and_refill(struct heap *heap, unsigned class, unsigned runs) {
     const struct heap_class *mine = &heap->class[class];
     assert_false(heap_is_deep(mine));
@@ -316,6 +316,8 @@ static void put_by_and_refill(struct heap *heap, unsigned class, unsigned runs) 
     while (mine->put_by < runs)
         give_block(heap, live_count - 1);
     assert_false(heap_is_deep(mine));
+    for (unsigned other = sizeclass_of(20000); heap->refilled != other;)
+        take_block(heap, other);
     while (mine->put_by > 0)
         take_block(heap, class);
 }
@@ -396,6 +398,7 @@ static void heap_gives_deep_packs_up_by_and_by(void **state) {
     const struct pack_stack *put = &heap->packs.of[CLASS];
     assert_int_equal(pack_count(put->newest), PACK_DEEP_BLOCKS);
     const struct pack *deep = put->newest;
+    pack_rest(&heap->packs);
     for (unsigned i = 0; i < ARRAY_LENGTH(given); i++) {
         uint32_t out = mine->out, packs = heap->packs.count;
         assert_ptr_equal(put->newest, deep);
@@ -405,12 +408,105 @@ static void heap_gives_deep_packs_up_by_and_by(void **state) {
         visit_leave(&heap->visit);
         assert_int_equal(out - mine->out, given[i]);
         assert_int_equal(heap->packs.count, packs - 1);
+        assert_int_equal(put->rested, put->count); /* nobody has needed it since */
         assert_int_equal(slab_push(pagemap_record(newest), newest), SLAB_DOUBLE_FREE);
         walk();
     }
     assert_ptr_not_equal(put->newest, deep);
     heap_drain(heap);
     check_idle(heap);
+    heap_retire(heap);
+}
+
+/* What others have put by on top of a part of a deep pack comes to a deep magazine without that. */
+static void heap_takes_short_packs_from_above_a_deep_one(void **state) {
+    (void)state;
+    enum { CLASS = 3, WAVE = 750 };
+    heap_configure(8, 0, 8 * MIB, false);
+    struct heap *heap = heap_take();
+    deepen(heap, CLASS);
+    heap_drain(heap);
+    for (unsigned i = 0; i < WAVE; i++)
+        take_block(heap, CLASS);
+    while (live_count > 2 * PACK_BLOCKS || heap_held(heap, CLASS) < PACK_BLOCKS)
+        give_block(heap, live_count - 1);
+    visit_enter(&heap->visit);
+    heap_unpack_class(heap, CLASS, 1);
+    struct pack *pack = pack_new(&heap->packs, CLASS, false, 1, 1);
+    visit_leave(&heap->visit);
+    const struct pack_stack *put = &heap->packs.of[CLASS];
+    const struct pack *deep = put->newest;
+    assert_in_range(pack_count(deep), PACK_BLOCKS + 1, PACK_DEEP_BLOCKS - 1);
+    assert_in_range(heap_held(heap, CLASS), PACK_BLOCKS, PACK_DEEP_BLOCKS);
+    for (unsigned i = 0; i < PACK_BLOCKS; i++)
+        pack->blocks[i] = take_raw(heap, CLASS);
+    visit_enter(&heap->visit);
+    pack_put(&heap->packs, CLASS, pack, PACK_BLOCKS);
+    visit_leave(&heap->visit);
+    walk();
+    while (put->newest == pack)
+        take_block(heap, CLASS);
+    assert_ptr_equal(put->newest, deep);
+    assert_int_equal(heap_held(heap, CLASS), PACK_BLOCKS - 1);
+    walk();
+    while (put->newest == deep)
+        take_block(heap, CLASS);
+    walk();
+    give_all(heap);
+    heap_drain(heap);
+    heap_retire(heap);
+}
+
+/* Of the last class, too, everything goes. */
+static void heap_gives_up_packs_of_every_class(void **state) {
+    (void)state;
+    heap_configure(8, 0, 8 * MIB, false);
+    struct heap *heap = heap_take();
+    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
+        void *block = take_raw(heap, class);
+        visit_enter(&heap->visit);
+        struct pack *pack = pack_new(&heap->packs, class, false, 1, 1);
+        pack->blocks[0] = block;
+        pack_put(&heap->packs, class, pack, 1);
+        visit_leave(&heap->visit);
+    }
+    assert_int_equal(heap->packs.count, SIZECLASS_COUNT);
+    heap_drain(heap);
+    check_idle(heap);
+    heap_retire(heap);
+}
+
+/* A visit that ends within a deep pack goes on with what has rested, and no more. */
+static void heap_deep_packs_rest_by_parts(void **state) {
+    (void)state;
+    enum { CLASS = 2, A_VISIT = 64 };
+    heap_configure(8, 0, 8 * MIB, false);
+    struct heap *heap = heap_take();
+    deepen(heap, CLASS);
+    heap_drain(heap);
+    for (unsigned i = 0; i < LIVE; i++)
+        take_block(heap, CLASS);
+    while (live_count > LIVE / 2)
+        give_block(heap, live_count - 1);
+    const struct pack_stack *put = &heap->packs.of[CLASS];
+    visit_enter(&heap->visit);
+    assert_true(heap_unpack_rested(heap, false)); /* it only notes them */
+    visit_leave(&heap->visit);
+    unsigned rested = put->rested;
+    assert_int_equal(rested, put->count);
+    assert_in_range(rested, A_VISIT + 5, 2 * A_VISIT - 1);
+    give_all(heap);
+    unsigned count = put->count;
+    assert_in_range(count, rested + 5, LIVE);
+    visit_enter(&heap->visit);
+    assert_false(heap_unpack_rested(heap, false));
+    assert_int_equal(put->rested, rested - A_VISIT);
+    assert_int_equal(put->count, count - A_VISIT);
+    assert_true(heap_unpack_rested(heap, false));
+    assert_int_equal(put->count, count - rested);
+    visit_leave(&heap->visit);
+    walk();
+    heap_drain(heap);
     heap_retire(heap);
 }
 
@@ -421,7 +517,7 @@ static void heap_puts_by_as_much_of_a_deep_one_as_it_may(void **state) {
     struct heap *heap = heap_take();
     deepen(heap, CLASS);
     for (unsigned packs = 0; packs < 24; packs++) {
-        heap_configure(8, 0, packs * (4 * KIB), false);
+        heap_configure(8, 0, packs * (16 * KIB), false);
         unsigned most = 0;
         for (unsigned i = 0; i < WAVE; i++)
             take_block(heap, CLASS);
@@ -791,20 +887,19 @@ static void heap_keeps_the_slab_that_is_marked(void **state) {
 
 static void heap_what_is_put_by_is_bounded(void **state) {
     (void)state;
-    static const size_t bytes[] = {64 * KIB, 256 * KIB};
-    static const unsigned packs[] = {64 * KIB / (4 * KIB), 256 * KIB / (PACK_BLOCKS * 640)};
+    static const unsigned packs[] = {256 * KIB / (16 * KIB), 256 * KIB / (PACK_BLOCKS * 640)};
     static const unsigned classes[] = {3, 25}; /* bounded by number, by bytes */
+    heap_configure(8, 0, 256 * KIB, false);
     struct heap *heap = heap_take();
     assert_int_equal(sizeclass_table[25].size, 640);
     for (unsigned i = 0; i < 2; i++) {
         unsigned most = 0;
-        heap_configure(8, 0, bytes[i], false);
         for (unsigned taken = 0; taken < LIVE; taken++)
             take_block(heap, classes[i]);
         while (live_count > 0) {
             give_block(heap, live_count - 1);
             most = heap->packs.count > most ? heap->packs.count : most;
-            assert_true(heap->packs.bytes <= bytes[i]);
+            assert_true(heap->packs.bytes <= 256 * KIB);
         }
         assert_in_range(most, packs[i], packs[i] + i); /* a spare makes a smaller one */
         assert_int_equal(heap->packs.count, 0); /* more than it can put by is freed: then it is for good */
@@ -1902,6 +1997,9 @@ int main(void) {
         cmocka_unit_test_setup(heap_deepens_what_is_put_by_again_and_again, setup),
         cmocka_unit_test_setup(heap_deep_arrays_become_packs, setup),
         cmocka_unit_test_setup(heap_gives_deep_packs_up_by_and_by, setup),
+        cmocka_unit_test_setup(heap_takes_short_packs_from_above_a_deep_one, setup),
+        cmocka_unit_test_setup(heap_gives_up_packs_of_every_class, setup),
+        cmocka_unit_test_setup(heap_deep_packs_rest_by_parts, setup),
         cmocka_unit_test_setup(heap_puts_by_as_much_of_a_deep_one_as_it_may, setup),
         cmocka_unit_test_setup(heap_deep_one_swings_without_a_slow_path, setup),
         cmocka_unit_test_setup(heap_waves_of_a_small_class_ask_no_slab, setup),

@@ -80,7 +80,7 @@ static void pack_P1_small_classes_leave_half_to_others(void **state) {
     packs.count -= PACKS - 31 - HALF;
     empty();
     pack_configure(8 * MIB);
-    assert_int_equal(fill_of(0, 4, 1), HALF / 4);
+    assert_int_equal(fill_of(0, 4, 1), 64);
     assert_int_equal(fill_of(1, 4, 1), 32);
     empty();
 }
@@ -127,6 +127,12 @@ static void pack_P1_deep_ones_count_as_four(void **state) {
     assert_int_equal(fill_with(5, true, 1, 1), (HALF - 64) / 4); /* a small class: up to half of all */
     assert_int_equal(packs.count, HALF);
     empty();
+    for (unsigned few = 28; few < 30; few++) { /* and none that is too many for a class */
+        for (unsigned i = 0; i < few; i++)
+            pack_put(&packs, 3, pack_new(&packs, 3, false, 1, MANY), 1);
+        assert_int_equal(fill_with(3, true, 1, MANY), few == 28);
+        empty();
+    }
     struct pack *deep = pack_new(&packs, 3, true, 1, MANY), *other = pack_new(&packs, 3, false, 1, MANY);
     pack_drop(&packs, deep, true);
     pack_drop(&packs, other, false);
