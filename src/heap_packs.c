@@ -106,7 +106,7 @@ bool heap_put_by(struct heap *heap, unsigned class) {
                : heap_is_deep(mine)    ? heap_put_deep_by(heap, class)
                                        : heap_put_short_by(heap, class);
     visit_leave(&heap->visit);
-    mine->put_by = (uint8_t)(mine->put_by + (put && mine->put_by < UINT8_MAX));
+    mine->put_by = (uint16_t)(mine->put_by + put);
     return put;
 }
 
