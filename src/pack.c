@@ -57,6 +57,9 @@ struct pack *pack_take(struct packs *packs, unsigned class) {
     struct pack *pack = stack->newest;
     if (!pack)
         return NULL;
+    __builtin_prefetch(
+        &pack->blocks[PACK_BLOCKS -
+                      1]); /* wanted next, and its place is told by the head, which may be a miss */
     __atomic_store_n(&stack->newest, pack_next(pack), __ATOMIC_RELAXED); /* read by pack_waits */
     unsigned fewer = pack_counts(pack_count(pack));
     stack->count = (uint16_t)(stack->count - fewer);
