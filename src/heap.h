@@ -51,9 +51,8 @@ struct heap_class {
     uint8_t refill;   /* blocks that the next refill brings: doubles, and halves when one is full */
     uint8_t sentinel; /* where the array's NULL stands: higher while the class drains, so that less is held */
     uint8_t lodged;   /* blocks that another class has served before there was an array */
-    uint16_t
-        put_by; /* magazines that were put by in a row, without a refill between: fewer than a heap's packs */
-    uint32_t out; /* blocks of the class's slabs that are in nobody's bits: in use or in a magazine */
+    uint16_t put_by;  /* the same of magazines that were put by: fewer than a heap has packs */
+    uint32_t out;     /* blocks of the class's slabs that are in nobody's bits: in use or in a magazine */
 };
 
 struct heap {

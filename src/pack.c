@@ -24,8 +24,8 @@ static bool pack_fits(const struct packs *packs, size_t blocks, size_t size, siz
 }
 
 struct pack *pack_new(struct packs *packs, unsigned class, bool deep, unsigned heaps, unsigned out) {
-    size_t size = sizeclass_table[class].size, blocks = deep ? PACK_DEEP_BLOCKS : PACK_BLOCKS;
-    size_t more = pack_counts((unsigned)blocks), count = packs->count + more;
+    unsigned blocks = deep ? PACK_DEEP_BLOCKS : PACK_BLOCKS, more = pack_counts(blocks);
+    size_t size = sizeclass_table[class].size, count = packs->count + (size_t)more;
     if (packs->of[class].count + more > PACKS_OF_CLASS) {
         if (out * size > SMALL_BYTES)
             return NULL;
@@ -45,7 +45,7 @@ void pack_put(struct packs *packs, unsigned class, struct pack *pack, unsigned c
     ASSERT(P3, count > 0 && count <= PACK_DEEP_BLOCKS && (uint8_t)(uintptr_t)pack == 0);
     pack->head = (uintptr_t)stack->newest | count;
     __atomic_store_n(&stack->newest, pack, __ATOMIC_RELAXED); /* read by pack_waits */
-    unsigned more = pack_counts(pack_count(pack));
+    unsigned more = pack_counts(count);
     stack->count = (uint16_t)(stack->count + more);
     packs->count += more;
     packs->bytes += count * sizeclass_table[class].size;
@@ -57,9 +57,8 @@ struct pack *pack_take(struct packs *packs, unsigned class) {
     struct pack *pack = stack->newest;
     if (!pack)
         return NULL;
-    __builtin_prefetch(
-        &pack->blocks[PACK_BLOCKS -
-                      1]); /* wanted next, and its place is told by the head, which may be a miss */
+    /* Wanted next, and where it is the head tells, which may be a miss. */
+    __builtin_prefetch(&pack->blocks[PACK_BLOCKS - 1]);
     __atomic_store_n(&stack->newest, pack_next(pack), __ATOMIC_RELAXED); /* read by pack_waits */
     unsigned fewer = pack_counts(pack_count(pack));
     stack->count = (uint16_t)(stack->count - fewer);

@@ -28,10 +28,10 @@ enum {
     PACK_DEEP_BLOCKS = PACK_DEEP_WORDS - 2
 };
 
-/* As long as the array of a magazine, and with its blocks in the same places: the one can become the other. */
+/* As long as the array of a magazine, and with its blocks in the same places: the one can become the other. Packs are aligned to 256
+ * bytes, so that in the low byte of the next one's address there is room for how many blocks this one has. */
 struct pack {
-    uintptr_t
-        head; /* the next one, as packs are aligned to 256 bytes, and in the low byte how many blocks this one has */
+    uintptr_t head;
     void *blocks[];
 };
 

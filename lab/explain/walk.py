@@ -27,6 +27,7 @@ AT_HAND = -1  # bytes from where a large block starts to where it is said to whi
 MOST_UNITS = 4  # of a slab
 PACKS_MOST = 2048  # of a class, and more
 PACK_ALIGNED = 256
+PACK_OTHER_WORDS = 2  # of a pack: its head, and one that it leaves to the newest block of an array
 MAGAZINE_MOST = 2048  # bytes of an array, and more
 MOST_RECORDS, MOST_CHUNK = 1 << 24, 1 << 30
 
@@ -337,7 +338,7 @@ class Walk:
         sentinel = array + number(mine, "heap_class.sentinel") * WORD
         count, spares = (top - sentinel) // WORD, number(mine, "heap_class.spare_count")
         end, words = number(mine, "heap_class.end"), value("pack_words")
-        if not sentinel <= top < end <= array + MAGAZINE_MOST or spares > words:
+        if not sentinel <= top < end <= array + MAGAZINE_MOST or spares > words - PACK_OTHER_WORDS:
             raise TornError("not a magazine")
         self.heap.records += [(array, end - array), (spare, words * WORD)]
         self._at_hand(sentinel + WORD, count)
@@ -360,16 +361,17 @@ class Walk:
             self._note(start + int(number) * found[1].size)
 
     def _packs(self, pack: int) -> None:
-        """The blocks that a long run of frees has put by. A pack's head is the next one's address, and in the low byte a count; a
-        record has a word for that and one that a pack leaves empty."""
+        """The blocks that a long run of frees has put by. A pack's head is the next one's address, and in the low byte a count."""
         few, many = self.layout.value("pack_words"), self.layout.value("pack_deep_words")
+        head_bytes = self.layout.value("pack")
         for _ in range(PACKS_MOST):
             if pack == 0:
                 return
-            head = self.layout.number(self.memory.read(pack, self.layout.value("pack")), "pack.head")
-            count = min(head % PACK_ALIGNED, many - 1)
-            self.heap.records.append((pack, (few if count < few - 1 else many) * WORD))
-            self._at_hand(pack + self.layout.value("pack"), count)
+            head = self.layout.number(self.memory.read(pack, head_bytes), "pack.head")
+            count = min(head % PACK_ALIGNED, many - PACK_OTHER_WORDS)
+            words = few if count <= few - PACK_OTHER_WORDS else many
+            self._record(pack, "pack", words * WORD - head_bytes)
+            self._at_hand(pack + head_bytes, count)
             pack = head - head % PACK_ALIGNED
         raise TornError("packs without end")
 

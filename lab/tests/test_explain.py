@@ -80,7 +80,7 @@ def test_packs_are_read_as_long_as_they_are() -> None:
     counts, blocks = (30, 31, 3), [UNIT + 64 * number for number in range(64)]
     packs = [0x10000 * (1 + number) for number in range(len(counts))]
     for at, below, count in zip(packs, (*packs[1:], 0), counts, strict=True):
-        memory.put(at, struct.pack(f"={1 + count}Q", below | count, *blocks[:count]))
+        memory.put(at, struct.pack(f"={1 + count}Q", below | count, *blocks[:count]).ljust(1024, b"\0"))
         del blocks[:count]
     walk = walk_of_packs(memory)
     walk._packs(packs[0])
@@ -95,7 +95,7 @@ def test_a_class_may_have_as_many_packs_as_a_heap() -> None:
     walk = walk_of_packs(memory)
     walk._packs(0x100000)
     assert len(walk.heap.records) == 2047
-    memory.put(0x100000, struct.pack("=Q", 0x100000))
+    memory.put(0x100000, struct.pack("=Q248x", 0x100000))
     with pytest.raises(TornError):
         walk._packs(0x100000)
 

@@ -16,8 +16,7 @@ static void heap_deletes_no_slab_that_is_on_its_way(void **state) {
     struct heap *heap = heap_take();
     const unsigned class = 71, blocks = sizeclass_table[71].blocks;
     heap->class[71].units = sizeclass_table[71].units; /* the first one as large as the others */
-    for (unsigned i = 0; i < 2 * blocks; i++)
-        take_block(heap, class);
+    take_blocks(heap, class, 2 * blocks);
     void *twice = live[blocks].block;
     struct slab *slab = pagemap_record(twice);
     assert_int_equal(remote_free(slab, twice), SLAB_OK);

@@ -198,6 +198,11 @@ static void take_block(struct heap *heap, unsigned class) {
     live[live_count++].class = class;
 }
 
+static void take_blocks(struct heap *heap, unsigned class, unsigned count) {
+    while (count-- > 0)
+        take_block(heap, class);
+}
+
 /* As alloc does: by the tag. */
 static void give_raw(struct heap *heap, unsigned class, void *block) {
     unsigned char *top = heap->top[class];
