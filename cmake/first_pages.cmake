@@ -12,6 +12,10 @@
 # With a linker whose script is another the target is linked as it comes.
 # The hottest functions come first of them: their addresses stay when other functions change. Where malloc lies, in steps of 64 bytes, was
 # worth up to 28 % of a program that has branches of its own at like addresses (docs/experiments/marks.md).
+#
+# .got begins what the dynamic linker writes, instead of ending it: malloc and free load from it where the thread's own words are, and
+# at the end of a page that word lay as deep in it as the upmost frames of every thread's stack. A load whose address ends like that of
+# a store just before it may have to wait for it (docs/experiments/stack-and-got.md).
 
 # Of the others those come first that are for what is asked for by options or by name: then all that is left fits one window.
 set(HAKMEM_COLDEST_ROOMS hakmem|limit|log|mallinfo|misuse|next|options|poisson|sample|stats)
@@ -88,6 +92,11 @@ function(hakmem_first_pages target)
     string(REPLACE "  PROVIDE (__etext = .);\n" "${begin}${fini}  PROVIDE (__etext = .);\n" script "${script}")
     string(REPLACE "${align}${text}" "${rodata}${align}${begin_code}${text}${coldest}${window}${rare}${window}${others}${first}" script "${script}")
     string(REPLACE "${bss}" "   *(.bss)\n   *(.bss.records)\n${bss}" script "${script}")
+    string(REGEX MATCH "  \\.got  [^\n]*\n" got "${script}")
+    if(got)
+        string(REPLACE "${got}" "" script "${script}")
+        string(REGEX REPLACE "\n(  \\.tdata)" "\n${got}\\1" script "${script}")
+    endif()
     set(file ${CMAKE_CURRENT_BINARY_DIR}/first_pages.ld)
     file(WRITE ${file} "${script}")
     target_link_options(${target} PRIVATE -Wl,-T,${file})
