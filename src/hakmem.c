@@ -56,6 +56,7 @@
 #include "heap_reach.c"
 #include "heap_slabs.c"
 #include "heap_tidy.c"
+#include "heap_waves.c"
 
 #include "purge.c"
 #include "stats.c"

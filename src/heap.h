@@ -21,7 +21,7 @@
  * P6  a call works on magazines and outbox only by a heap that it loaded from heap_current itself (heap_load, heap_mine);
  *     only a visitor inside `visit` lets a thread's word stand for none until it goes, and a fork until the first call
  * P7  a guest, a block of another heap's slab, is in an array only, never in a spare, a pack or the marks
- * A refill asks for one magazine at most and gives up UNPACK packs, 32 of each heap that a fork left; a flush puts back one, or what is marked, and SWEEPS_MOST others.
+ * A refill asks for one magazine at most and gives up 16 packs, or 96 where waves of many end, and 32 of each heap that a fork left; a flush puts back one, or what is marked, and SWEEPS_MOST others.
  */
 #ifndef HAKMEM_HEAP_H
 #define HAKMEM_HEAP_H
@@ -85,7 +85,8 @@ struct heap {
     uint64_t work;       /* refills from slabs and flushes to them */
     uint64_t tidy_since; /* work when a visitor found nothing left to do */
     struct packs packs;
-    uint8_t marking; /* the class whose blocks are marked; SIZECLASS_COUNT: none */
+    struct heap_waves *waves; /* NULL: nothing is noted of them yet */
+    uint8_t marking;          /* the class whose blocks are marked; SIZECLASS_COUNT: none */
     uint8_t
         mixed; /* runs that blocks of other classes were too many for, since a whole slab was marked ... */
     uint16_t resting;      /* ... and bursts that are left until another run is tried */

@@ -6,8 +6,7 @@
 #include <limits.h>
 
 enum {
-    IDLE_LOOKED_AT = 64, /* idle heaps asked for a slab in one call */
-    UNPACK = 16,         /* packs given up whenever a heap grows: what is put by is the wrong thing, then */
+    IDLE_LOOKED_AT = 64,            /* idle heaps asked for a slab in one call */
     UNPACK_FOR_ADOPTION = 32,       /* packs that an idle heap gives up at once */
     FILLS_FROM = 64 << 10,          /* bytes of a class that are out: the next slab will be filled, too */
     FILLS_FROM_OF_MANY = 256 << 10, /* ... where each of several heaps may end with slabs that are not */
@@ -161,8 +160,12 @@ static bool heap_grow(struct heap *heap, unsigned class) {
     mine->carving = slab;
     if (filled >= POPULATED_FROM)
         heap_populate(slab);
-    if (slab->untouched && heap->packs.count > 0)
-        heap_unpack(heap, UNPACK);
+    if (slab->untouched && heap->packs.count > 0) {
+        if (UNLIKELY(heap->waves != NULL))
+            heap_end_waves(heap);
+        else
+            heap_unpack(heap, HEAP_UNPACK);
+    }
     return true;
 }
 
@@ -214,6 +217,8 @@ unsigned heap_gather(struct heap *heap, unsigned class, void **end, unsigned cou
     visit_enter(&heap->visit);
     unsigned have = heap_gather_inside(heap, class, end, count);
     heap->class[class].out += have;
+    if (UNLIKELY(heap->waves != NULL))
+        heap_note_out(heap, class);
     heap_count_work(heap);
     visit_leave(&heap->visit);
     return have;

@@ -14,6 +14,20 @@ static struct pack *heap_new_pack(struct heap *heap, unsigned class, bool deep) 
     return pack_new(&heap->packs, class, deep, heap_in_use(), heap->class[class].out);
 }
 
+static bool heap_may_put_waves_by(const struct heap *heap, unsigned class) {
+    return heap->waves && heap_has_waves(heap, class) &&
+           pack_has_room(class, heap_in_use(), heap->class[class].out);
+}
+
+/* For a deep magazine: of a class that comes in waves all may be put by. Whether it does is noted once it might have mattered. */
+static NOINLINE struct pack *heap_new_pack_of_many(struct heap *heap, unsigned class, bool deep) {
+    unsigned out = heap_may_put_waves_by(heap, class) ? 0 : heap->class[class].out;
+    struct pack *pack = pack_new(&heap->packs, class, deep, heap_in_use(), out);
+    if (!pack && !heap->waves)
+        heap_note_waves(heap);
+    return pack;
+}
+
 static void heap_put_pack(struct heap *heap, unsigned class, struct pack *pack, unsigned count) {
     pack_put(&heap->packs, class, pack, count);
     heap->flushed += count * (uint64_t)sizeclass_table[class].size; /* a janitor may want to know */
@@ -54,7 +68,7 @@ bool heap_put_spare_by(struct heap *heap, unsigned class) {
 
 /* Inside `visit`, as the next. All but the newest block. */
 static ALWAYS_INLINE bool heap_put_array_by(struct heap *heap, unsigned class, bool deep) {
-    struct pack *pack = heap_new_pack(heap, class, deep);
+    struct pack *pack = deep ? heap_new_pack_of_many(heap, class, deep) : heap_new_pack(heap, class, deep);
     if (!pack)
         return false;
     unsigned last = heap_array_words(deep) - 1;
@@ -70,7 +84,7 @@ static NOINLINE bool heap_put_oldest_by(struct heap *heap, unsigned class) {
     void *const *oldest = &heap->class[class].array[1];
     unsigned put = 0;
     struct pack *pack;
-    while (put < PACKS_AT_ONCE * PACK_BLOCKS && (pack = heap_new_pack(heap, class, false)) != NULL) {
+    while (put < PACKS_AT_ONCE * PACK_BLOCKS && (pack = heap_new_pack_of_many(heap, class, false)) != NULL) {
         memcpy(pack->blocks, oldest + put, PACK_BLOCKS * sizeof(void *));
         heap_put_pack(heap, class, pack, PACK_BLOCKS);
         put += PACK_BLOCKS;
@@ -177,16 +191,26 @@ static void heap_unpack_one(struct heap *heap, unsigned class) {
     stack->rested = rested < stack->count ? rested : stack->count;
 }
 
-void heap_unpack(struct heap *heap, unsigned most) {
+static ALWAYS_INLINE void heap_unpack_next(struct heap *heap, unsigned most, bool wholly) {
     while (most > 0 && heap->packs.count > 0) {
         unsigned class = heap->unpacking;
         if (pack_waits(&heap->packs, class)) {
             heap_unpack_one(heap, class);
             most--;
+            if (wholly && !pack_waits(&heap->packs, class))
+                heap_drain_class(heap, class);
         } else {
             heap->unpacking = (uint8_t)(class + 1 < SIZECLASS_COUNT ? class + 1 : 0);
         }
     }
+}
+
+void heap_unpack(struct heap *heap, unsigned most) {
+    heap_unpack_next(heap, most, false);
+}
+
+void heap_unpack_wholly(struct heap *heap, unsigned most) {
+    heap_unpack_next(heap, most, true);
 }
 
 bool heap_unpack_class(struct heap *heap, unsigned class, unsigned most) {

@@ -158,8 +158,27 @@ static ALWAYS_INLINE void heap_settle(struct heap_class *class, struct slab *sla
 /* Puts blocks back into their slabs. A visitor may, too: what only the heap's thread counts is not counted here. */
 void heap_put_back(struct heap *heap, unsigned class, void *const *blocks, unsigned count);
 
-/* Puts the blocks of at most `most` packs back into their slabs, class after class. */
+/* The heap notes waves from now on, if there is memory for it: no more of a class with a deep magazine could be put by.
+ * docs/experiments/waves-of-a-class.md */
+void heap_note_waves(struct heap *heap);
+
+/* Of a heap that notes waves: blocks of the class have left its slabs. */
+void heap_note_out(struct heap *heap, unsigned class);
+
+/* Whenever a heap grows: so many packs are given up, as what is put by is the wrong thing, then. */
+enum { HEAP_UNPACK = 16 };
+
+/* The same of one that notes waves: what was seen of them is over, for all classes. Where much was put by it goes in larger parts, and what
+ * magazines have of those classes with it, or their slabs would serve no other class. */
+COLD void heap_end_waves(struct heap *heap);
+
+/* ... and whether as many blocks as the class ever had were freed and came back, when all others had most of theirs. */
+bool heap_has_waves(const struct heap *heap, unsigned class);
+
+/* Puts the blocks of at most `most` packs back into their slabs, class after class; the second, when a class has none left, those in its
+ * magazine and spare, too. */
 void heap_unpack(struct heap *heap, unsigned most);
+void heap_unpack_wholly(struct heap *heap, unsigned most);
 
 /* The same of one class only, before another heap gets slabs that their blocks lie in. False: there are more. */
 bool heap_unpack_class(struct heap *heap, unsigned class, unsigned most);

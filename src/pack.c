@@ -4,10 +4,9 @@
 
 enum {
     BYTES_MOST = 8 << 20,
-    PACKS_MOST = 2048,
+    PACKS_MOST = 4096,
     PACKS_OF_CLASS = 32,
-    SMALL_BYTES = 384 << 10, /* of a class, in use or put by: docs/experiments/packs.md */
-    BYTES_A_PACK = 16 << 10  /* where fewer bytes are allowed, fewer packs are, too, whose records stay */
+    BYTES_A_PACK = 16 << 10 /* where fewer bytes are allowed, fewer packs are, too, whose records stay */
 };
 
 static size_t pack_bytes; /* written once, before there are threads */
@@ -16,22 +15,25 @@ void pack_configure(size_t bytes) {
     pack_bytes = bytes;
 }
 
-/* `blocks` more, as the count-th pack of the heap: no more than its share, in bytes and in packs. */
-static bool pack_fits(const struct packs *packs, size_t blocks, size_t size, size_t count, size_t heaps) {
-    size_t bytes = packs->bytes + blocks * size;
+/* So many bytes in so many packs are no more than a heap's share. One by itself may have twice as many packs as several together. */
+static bool pack_fits(size_t bytes, size_t count, size_t heaps) {
     return bytes <= BYTES_MOST && bytes * heaps <= pack_bytes && count <= PACKS_MOST &&
-           count * BYTES_A_PACK * heaps <= pack_bytes;
+           count * (heaps > 1 ? heaps * BYTES_A_PACK : BYTES_A_PACK / 2) <= pack_bytes;
+}
+
+bool pack_has_room(unsigned class, unsigned heaps, unsigned blocks) {
+    return pack_fits(blocks * (size_t)sizeclass_table[class].size, 2 * (size_t)(blocks / PACK_BLOCKS), heaps);
 }
 
 struct pack *pack_new(struct packs *packs, unsigned class, bool deep, unsigned heaps, unsigned out) {
     unsigned blocks = deep ? PACK_DEEP_BLOCKS : PACK_BLOCKS, more = pack_counts(blocks);
     size_t size = sizeclass_table[class].size, count = packs->count + (size_t)more;
     if (packs->of[class].count + more > PACKS_OF_CLASS) {
-        if (out * size > SMALL_BYTES)
+        if (out * size > PACK_SMALL_BYTES)
             return NULL;
         count *= 2; /* the other half is for other classes */
     }
-    if (!pack_fits(packs, blocks, size, count, heaps))
+    if (!pack_fits(packs->bytes + blocks * size, count, heaps))
         return NULL;
     struct pack *pack = packs->unused[deep];
     if (!pack)

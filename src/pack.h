@@ -4,8 +4,9 @@
  * that may follow. A pack holds pointers only; no block and no slab is touched. This is the depot of Bonwick and
  * Adams 2001 ("Magazines and Vmem"), for one thread. What nobody needs between two looks of a visitor has rested.
  *
- * P1  a heap has at most 8 MiB of blocks in packs, 2,048 packs, and 32 of one class, where a deep one counts as four; more only of a class
- *     of which all that the heap has, in use or put by, is small, and only while it has less than half of the packs (docs/experiments/packs.md)
+ * P1  a heap has at most 8 MiB of blocks in packs, 4,096 packs, and 32 of one class, where a deep one counts as four; more only of a class
+ *     of which all that the heap has, in use or put by, is small, or comes in waves and finds room, and only while it has less than half of
+ *     the packs (docs/experiments/packs.md, docs/experiments/waves-of-a-class.md)
  * P2  all heaps that are in use together have at most the configured bytes
  * P3  a pack is in one stack, or among the unused, or in the hands of its heap
  *
@@ -27,6 +28,9 @@ enum {
     PACK_DEEP_WORDS = 128,
     PACK_DEEP_BLOCKS = PACK_DEEP_WORDS - 2
 };
+
+/* Of a class, in use or put by: all of it may be. docs/experiments/packs.md */
+enum { PACK_SMALL_BYTES = 384 << 10 };
 
 /* As long as the array of a magazine, and with its blocks in the same places: the one can become the other. Packs are aligned to 256
  * bytes, so that in the low byte of the next one's address there is room for how many blocks this one has. */
@@ -75,8 +79,11 @@ struct packs {
 void pack_configure(size_t bytes);
 
 /* An empty pack, deep or not, if one more of the class may be put by, while `heaps` heaps are in use and this one has `out` blocks of the
- * class outside of its slabs; else NULL. */
+ * class outside of its slabs (0: all of them may be, however many); else NULL. */
 struct pack *pack_new(struct packs *packs, unsigned class, bool deep, unsigned heaps, unsigned out);
+
+/* Whether so many blocks of a class may be put by at once, if nothing else is. */
+bool pack_has_room(unsigned class, unsigned heaps, unsigned blocks);
 
 /* Puts a pack by that has so many blocks: a deep one more than PACK_BLOCKS. */
 void pack_put(struct packs *packs, unsigned class, struct pack *pack, unsigned count);

@@ -586,6 +586,11 @@ size_t superslab_free_bytes(void) {
     return (__atomic_load_n(&superslabs.free_units, __ATOMIC_RELAXED) + waiting) * UNIT_SIZE;
 }
 
+size_t superslab_used_bytes(void) {
+    size_t mapped = superslab_mapped_bytes(), idle = superslab_free_bytes() + superslab_field_used();
+    return mapped > idle ? mapped - idle : 0;
+}
+
 void superslab_configure(size_t huge_from, bool decommit, bool decommit_lazily) {
     superslabs.huge_from = huge_from;
     superslabs.decommit = decommit;

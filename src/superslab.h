@@ -160,6 +160,7 @@ size_t superslab_dirty_bytes(void);
 size_t superslab_staying_bytes(void); /* those of them that the last look left for good; a guess is enough */
 size_t superslab_mapped_bytes(void);
 size_t superslab_free_bytes(void); /* with what waits */
+size_t superslab_used_bytes(void); /* but for what lies in fields; a hint */
 
 /* What this room may do, told by lifecycle once: from how many bytes in use that are dense on, what fills its pages gets huge ones, and
  * from as many, but at least 12 MiB, in use all of a heap of which half is dense (0: from the first, dense or not; SIZE_MAX: never); how to

@@ -1,5 +1,5 @@
 /* Unit tests of heap: several heaps in one thread. */
-#include "heap_walk.h"
+#include "heap_elsewhere.h"
 
 bool large_hand_in_child(struct large_hand *hand) {
     return hand->may;
@@ -505,7 +505,7 @@ static void heap_puts_by_as_much_of_a_deep_one_as_it_may(void **state) {
     struct heap *heap = heap_take();
     deepen(heap, CLASS);
     for (unsigned packs = 0; packs < 24; packs++) {
-        heap_configure(8, 0, packs * (16 * KIB), false);
+        heap_configure(8, 0, packs * (8 * KIB), false); /* of a heap by itself */
         unsigned most = 0;
         take_blocks(heap, CLASS, WAVE);
         while (live_count > 0) {
@@ -872,9 +872,9 @@ static void heap_keeps_the_slab_that_is_marked(void **state) {
 
 static void heap_what_is_put_by_is_bounded(void **state) {
     (void)state;
-    static const unsigned packs[] = {256 * KIB / (16 * KIB), 256 * KIB / (PACK_BLOCKS * 640)};
+    static const unsigned packs[] = {128 * KIB / (8 * KIB), 128 * KIB / (PACK_BLOCKS * 640)};
     static const unsigned classes[] = {3, 25}; /* bounded by number, by bytes */
-    heap_configure(8, 0, 256 * KIB, false);
+    heap_configure(8, 0, 128 * KIB, false);
     struct heap *heap = heap_take();
     assert_int_equal(sizeclass_table[25].size, 640);
     for (unsigned i = 0; i < 2; i++) {
@@ -884,7 +884,7 @@ static void heap_what_is_put_by_is_bounded(void **state) {
         while (live_count > 0) {
             give_block(heap, live_count - 1);
             most = heap->packs.count > most ? heap->packs.count : most;
-            assert_true(heap->packs.bytes <= 256 * KIB);
+            assert_true(heap->packs.bytes <= 128 * KIB);
         }
         assert_in_range(most, packs[i], packs[i] + i); /* a spare makes a smaller one */
         assert_int_equal(heap->packs.count, 0); /* more than it can put by is freed: then it is for good */
@@ -1000,7 +1000,7 @@ static void heap_that_grows_gives_up_a_bounded_part(void **state) {
     unsigned packs = heap->packs.count;
     superslab_purge(0, UINT_MAX);
     take_block(heap, 40);
-    assert_int_equal(heap->packs.count, packs - UNPACK);
+    assert_int_equal(heap->packs.count, packs - HEAP_UNPACK);
     give_all(heap);
     heap_retire(heap);
 }

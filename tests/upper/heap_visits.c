@@ -1,5 +1,5 @@
 /* Unit tests of heap: slabs that are lent, and visits. */
-#include "heap_walk.h"
+#include "heap_elsewhere.h"
 
 bool large_hand_in_child(struct large_hand *hand) {
     return hand->may;

@@ -8,7 +8,7 @@ static struct packs packs;
 enum {
     MANY = 1 << 20,
     SMALL = 384 << 10 /* bytes of a class that is small */,
-    PACKS = 2048,
+    PACKS = 4096,
     HALF = PACKS / 2
 };
 
@@ -64,6 +64,25 @@ static void pack_P1_of_a_small_class_there_may_be_more(void **state) {
         assert_in_range(fill_of(class, 1, small + 1), 1, 32);
         empty();
     }
+}
+
+/* Where it is said that all may be: if it has room, twice as much in a heap by itself as in several together. */
+static void pack_P1_all_of_a_class_may_have_room(void **state) {
+    (void)state;
+    static const struct { unsigned heaps, packs; } room[] = {{1, HALF}, {2, HALF / 4}};
+    pack_configure(32 * MIB);
+    for (unsigned i = 0; i < 2; i++) {
+        unsigned most = room[i].packs * PACK_BLOCKS;
+        assert_in_range(most * sizeclass_table[3].size, SMALL + 1, 8 * MIB / room[i].heaps);
+        assert_true(pack_has_room(3, room[i].heaps, most));
+        assert_false(pack_has_room(3, room[i].heaps, most + PACK_BLOCKS));
+        assert_int_equal(fill_of(3, room[i].heaps, 0), room[i].packs);
+        empty();
+    }
+    assert_true(pack_has_room(sizeclass_of(1024), 1, 8 * KIB));
+    assert_false(pack_has_room(sizeclass_of(1024), 1, 8 * KIB + 1));
+    assert_true(pack_has_room(sizeclass_of(8 * KIB), 8, 512));
+    assert_false(pack_has_room(sizeclass_of(8 * KIB), 8, 513));
 }
 
 /* However many small classes there are, others find what they found before; and heaps share the half as they share all. */
@@ -177,6 +196,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pack_P1_one_heap_has_its_bounds),
         cmocka_unit_test(pack_P1_of_a_small_class_there_may_be_more),
+        cmocka_unit_test(pack_P1_all_of_a_class_may_have_room),
         cmocka_unit_test(pack_P1_small_classes_leave_half_to_others),
         cmocka_unit_test(pack_P2_heaps_share_what_is_configured),
         cmocka_unit_test(pack_P3_the_newest_goes_first_and_is_used_again),

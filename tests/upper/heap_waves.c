@@ -1,0 +1,278 @@
+/* Unit tests of heap: whether a class comes in waves, and that what comes in waves goes to no slab. */
+#include "heap_walk.h"
+
+bool large_hand_in_child(struct large_hand *hand) {
+    return hand->may;
+}
+
+void large_hands_in_child(unsigned hands) {
+    (void)hands;
+}
+
+enum { CLASS = 2, OTHER = 3, MANY = 20000 };
+
+/* As many blocks of the class are out as that. */
+static void set_out(struct heap *heap, unsigned class, uint32_t out) {
+    visit_enter(&heap->visit);
+    if (!heap->waves)
+        heap_note_waves(heap);
+    heap->class[class].out = out;
+    heap_note_out(heap, class);
+    visit_leave(&heap->visit);
+}
+
+/* From none to `most`, by magazines. */
+static void rise(struct heap *heap, unsigned class, uint32_t most) {
+    for (uint32_t out = 100; out < most; out += 100)
+        set_out(heap, class, out);
+    set_out(heap, class, most);
+}
+
+/* All are freed: it is noted when the next ones are wanted. */
+static void fall(struct heap *heap, unsigned class) {
+    heap->class[class].out = 0;
+}
+
+static void end(struct heap *heap) {
+    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
+        fall(heap, class);
+    heap->waves = NULL; /* the next test is to find none */
+    heap_retire(heap);
+}
+
+/* A heap notes nothing before a class that is not small could not be put by. */
+static void waves_of_a_small_class_are_not_noted(void **state) {
+    (void)state;
+    unsigned class = sizeclass_of(128), small = 384 * KIB / 128;
+    heap_configure(8, 0, 32 * MIB, false);
+    struct heap *heap = heap_take();
+    for (unsigned wave = 0; wave < 3; wave++) {
+        take_blocks(heap, class, small - HEAP_DEEP_WORDS);
+        give_all(heap);
+    }
+    assert_true(heap_is_deep(&heap->class[class]));
+    assert_null(heap->waves);
+    take_blocks(heap, class, LIVE);
+    give_all(heap);
+    assert_non_null(heap->waves);
+    assert_false(heap_has_waves(heap, class));
+    heap_drain(heap);
+    end(heap);
+}
+
+static void waves_are_seen_when_they_have_come_back_twice(void **state) {
+    (void)state;
+    struct heap *heap = heap_take();
+    for (unsigned wave = 0; wave < 5; wave++) {
+        assert_int_equal(heap->waves && heap_has_waves(heap, CLASS), wave > 2);
+        rise(heap, CLASS, MANY);
+        assert_int_equal(heap_has_waves(heap, CLASS), wave > 1);
+        fall(heap, CLASS);
+    }
+    assert_false(heap_has_waves(heap, OTHER));
+    end(heap);
+}
+
+static void waves_are_nearly_all_that_the_class_ever_had(void **state) {
+    (void)state;
+    struct heap *heap = heap_take();
+    rise(heap, CLASS, MANY);
+    for (unsigned wave = 0; wave < 5; wave++) { /* too few come back */
+        fall(heap, CLASS);
+        rise(heap, CLASS, MANY / 4 * 3 - 100);
+    }
+    assert_false(heap_has_waves(heap, CLASS));
+    for (unsigned wave = 0; wave < 5; wave++) { /* too few go */
+        set_out(heap, CLASS, MANY / 4);
+        set_out(heap, CLASS, MANY);
+    }
+    assert_false(heap_has_waves(heap, CLASS));
+    end(heap);
+}
+
+static bool returns(unsigned class) {
+    struct heap *heap = heap_take();
+    for (unsigned wave = 0; wave < 3; wave++) {
+        fall(heap, class);
+        rise(heap, class, 2 * MANY);
+    }
+    bool waves = heap_has_waves(heap, class);
+    end(heap);
+    return waves;
+}
+
+static void waves_of_long_blocks_are_none(void **state) {
+    (void)state;
+    unsigned last = sizeclass_of(128);
+    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
+        assert_int_equal(returns(class), class <= last);
+}
+
+/* What one class puts by is memory that the other needs. */
+static void waves_of_classes_by_turns_are_none(void **state) {
+    (void)state;
+    struct heap *heap = heap_take();
+    for (unsigned wave = 0; wave < 5; wave++) {
+        rise(heap, CLASS, MANY);
+        assert_false(heap_has_waves(heap, CLASS));
+        fall(heap, CLASS);
+        rise(heap, OTHER, MANY);
+        assert_false(heap_has_waves(heap, OTHER));
+        fall(heap, OTHER);
+    }
+    end(heap);
+}
+
+static void waves_of_classes_at_once_are_seen(void **state) {
+    (void)state;
+    struct heap *heap = heap_take();
+    for (unsigned wave = 0; wave < 4; wave++) {
+        for (uint32_t out = 100; out <= MANY; out += 100) {
+            set_out(heap, CLASS, out);
+            set_out(heap, OTHER, out);
+        }
+        assert_int_equal(heap_has_waves(heap, CLASS), wave > 1);
+        assert_int_equal(heap_has_waves(heap, OTHER), wave > 1);
+        fall(heap, CLASS);
+        fall(heap, OTHER);
+    }
+    end(heap);
+}
+
+static void waves_end_when_the_heap_grows(void **state) {
+    (void)state;
+    struct heap *heap = heap_take();
+    for (unsigned wave = 0; wave < 3; wave++) {
+        fall(heap, CLASS);
+        rise(heap, CLASS, MANY);
+    }
+    assert_true(heap_has_waves(heap, CLASS));
+    visit_enter(&heap->visit);
+    heap_end_waves(heap);
+    visit_leave(&heap->visit);
+    assert_false(heap_has_waves(heap, CLASS));
+    fall(heap, CLASS);
+    rise(heap, CLASS, MANY);
+    assert_true(heap_has_waves(heap, CLASS));
+    end(heap);
+}
+
+/* Beyond 5 MiB in use the order of frees is no good one. */
+static void waves_of_a_large_heap_are_none(void **state) {
+    (void)state;
+    enum { RUNS = 6 };
+    struct heap *heap = heap_take();
+    struct superslab_run runs[RUNS];
+    assert_in_range(superslab_used_bytes(), 0, 4 * MIB);
+    for (unsigned i = 0; i < RUNS; i++)
+        runs[i] = superslab_take(MIB / UNIT_SIZE);
+    assert_in_range(superslab_used_bytes(), RUNS * MIB, SIZE_MAX);
+    for (unsigned wave = 0; wave < 5; wave++) {
+        rise(heap, CLASS, MANY);
+        assert_int_equal(heap_has_waves(heap, CLASS), wave == 4);
+        fall(heap, CLASS);
+        for (unsigned i = 0; wave == 3 && i < RUNS; i++)
+            superslab_give_empty(runs[i].home, runs[i].start, MIB / UNIT_SIZE);
+    }
+    end(heap);
+}
+
+/* A wave at random. Returns how many flushes it took. */
+static uint64_t flushes_of(struct heap *heap, unsigned class, uint64_t *seed) {
+    uint64_t before = heap->flushes;
+    take_blocks(heap, class, LIVE);
+    while (live_count > 0)
+        give_block(heap, random_below(seed, live_count));
+    return heap->flushes - before;
+}
+
+/* What is put by goes when the heap grows, and before that nothing does; all that was put by is found again. */
+static void waves_go_to_no_slab(void **state) {
+    (void)state;
+    uint64_t seed = 7;
+    unsigned class = sizeclass_of(128);
+    assert_in_range(LIVE * 128, 384 * KIB + 1, SIZE_MAX);
+    heap_configure(8, 0, 32 * MIB, false);
+    struct heap *heap = heap_take();
+    for (unsigned wave = 0; wave < 6; wave++) {
+        uint64_t flushes = flushes_of(heap, class, &seed);
+        assert_int_equal(flushes == 0, wave > 1);
+        walk();
+    }
+    unsigned put_by = heap->packs.count;
+    assert_in_range(put_by, 33, 4096);
+    while (heap->packs.count == put_by && live_count < LIVE)
+        take_block(heap, sizeclass_of(1024));
+    assert_int_equal(heap->packs.count, put_by - 16); /* fresh memory was taken */
+    assert_false(heap_has_waves(heap, class));
+    walk();
+    give_all(heap);
+    heap_drain(heap);
+    walk();
+    end(heap);
+}
+
+enum { WAVE = 12000 };
+
+static void *wave[WAVE];
+
+static void one_wave(struct heap *heap, unsigned class, unsigned count, uint64_t *seed) {
+    for (unsigned i = 0; i < count; i++)
+        wave[i] = take_raw(heap, class);
+    for (unsigned left = count; left > 0; left--) {
+        unsigned which = random_below(seed, left);
+        give_raw(heap, class, wave[which]);
+        wave[which] = wave[left - 1];
+    }
+}
+
+/* All that many packs hold goes, in equal parts, and what is in the magazine with the last one: all slabs but one are free. */
+static void waves_of_many_end_wholly(void **state) {
+    (void)state;
+    uint64_t seed = 9;
+    unsigned class = sizeclass_of(128), other = sizeclass_of(1024), parts = 0;
+    heap_configure(8, 0, 32 * MIB, false);
+    struct heap *heap = heap_take();
+    for (unsigned i = 0; i < 4; i++)
+        one_wave(heap, class, WAVE, &seed);
+    assert_true(heap_has_waves(heap, class));
+    unsigned put_by = heap->packs.count, before = put_by;
+    assert_in_range(put_by, 257, 4096);
+    assert_in_range(heap_held(heap, class), 1, HEAP_DEEP_WORDS);
+    for (; heap->packs.count > 0; before = heap->packs.count) {
+        while (heap->packs.count == before)
+            take_block(heap, other);
+        assert_int_equal(before - heap->packs.count, before < 96 ? before : 96);
+        parts++;
+        walk();
+    }
+    assert_int_equal(parts, (put_by + 95) / 96);
+    assert_int_equal(heap_held(heap, class) + heap->class[class].spare_count, 0);
+    assert_int_equal(heap->class[class].out, 0);
+    one_wave(heap, class, WAVE / 4, &seed); /* few packs again, and growth gives up few of them */
+    unsigned few = heap->packs.count;
+    assert_in_range(few, 17, 256);
+    while (heap->packs.count == few)
+        take_block(heap, other);
+    assert_int_equal(heap->packs.count, few - 16);
+    give_all(heap);
+    heap_drain(heap);
+    walk();
+    end(heap);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(waves_of_a_small_class_are_not_noted, setup),
+        cmocka_unit_test(waves_are_seen_when_they_have_come_back_twice),
+        cmocka_unit_test(waves_are_nearly_all_that_the_class_ever_had),
+        cmocka_unit_test(waves_of_long_blocks_are_none),
+        cmocka_unit_test(waves_of_classes_by_turns_are_none),
+        cmocka_unit_test(waves_of_classes_at_once_are_seen),
+        cmocka_unit_test(waves_end_when_the_heap_grows),
+        cmocka_unit_test(waves_of_a_large_heap_are_none),
+        cmocka_unit_test_setup(waves_go_to_no_slab, setup),
+        cmocka_unit_test_setup(waves_of_many_end_wholly, setup),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
