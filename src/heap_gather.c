@@ -162,7 +162,7 @@ static bool heap_grow(struct heap *heap, unsigned class) {
         heap_populate(slab);
     if (slab->untouched && heap->packs.count > 0) {
         if (UNLIKELY(heap->waves != NULL))
-            heap_end_waves(heap);
+            heap_end_waves(heap, slab->units);
         else
             heap_unpack(heap, HEAP_UNPACK);
     }

@@ -114,6 +114,8 @@ void heap_retire(struct heap *heap) {
     heap_end_hosting(heap);
     heap->mixed = 0; /* the next thread has other ways */
     heap->resting = 0;
+    if (heap->waves)
+        heap_forget_waves(heap);
     heap_put_idle(heap, false);
 }
 

@@ -19,7 +19,8 @@ static bool heap_may_put_waves_by(const struct heap *heap, unsigned class) {
            pack_has_room(class, heap_in_use(), heap->class[class].out);
 }
 
-/* For a deep magazine: of a class that comes in waves all may be put by. Whether it does is noted once it might have mattered. */
+/* For what a deep magazine puts by, a deep pack or not: of a class that comes in waves all may be. Whether it does is noted once it might have
+ * mattered. */
 static NOINLINE struct pack *heap_new_pack_of_many(struct heap *heap, unsigned class, bool deep) {
     unsigned out = heap_may_put_waves_by(heap, class) ? 0 : heap->class[class].out;
     struct pack *pack = pack_new(&heap->packs, class, deep, heap_in_use(), out);

@@ -5,6 +5,7 @@
  *     heap_slabs    slabs: filed by how full they are, collected, lent, let go
  *     heap_packs    magazines that are put by, taken up again, or given back to the slabs
  *     heap_marks    long runs of frees: which slab's blocks are marked, and for how long
+ *     heap_waves    classes of which all that is freed comes back
  *     heap_tidy     a visitor's half: what can be given home of a heap
  *     heap_reach    threads that sleep, and what they hold
  *     heap_guests   blocks of others that are kept
@@ -168,11 +169,14 @@ void heap_note_out(struct heap *heap, unsigned class);
 /* Whenever a heap grows: so many packs are given up, as what is put by is the wrong thing, then. */
 enum { HEAP_UNPACK = 16 };
 
-/* The same of one that notes waves: what was seen of them is over, for all classes. Where much was put by it goes in larger parts, and what
- * magazines have of those classes with it, or their slabs would serve no other class. */
-COLD void heap_end_waves(struct heap *heap);
+/* The same of one that notes waves, by a slab of so many units: what was seen of them is over, for all classes. Where much was put by it goes
+ * in larger parts, and what magazines have of those classes with it, or their slabs would serve no other class. */
+COLD void heap_end_waves(struct heap *heap, unsigned units);
 
-/* ... and whether as many blocks as the class ever had were freed and came back, when all others had most of theirs. */
+/* Its thread has ended: what was noted is of no use to the next one. Outside of `visit`, too. */
+COLD void heap_forget_waves(struct heap *heap);
+
+/* Of a heap that notes waves: whether as many blocks as the class ever had were freed and came back, when all others had most of theirs. */
 bool heap_has_waves(const struct heap *heap, unsigned class);
 
 /* Puts the blocks of at most `most` packs back into their slabs, class after class; the second, when a class has none left, those in its

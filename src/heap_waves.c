@@ -9,15 +9,16 @@ enum {
     LARGEST_WAVED = 128, /* bytes of a block: of longer ones a wave holds much for few calls */
     USED_MOST = 5 << 20, /* bytes in use: of more, the order of frees is that of blocks far from each other */
     MANY_PACKS = 256,    /* when there are more, and the heap grows, all are given up, ... */
-    UNPACK_MANY = 96     /* ... so many for each slab of fresh memory */
+    UNPACK_MANY = 96     /* ... so many for each unit of fresh memory */
 };
 
 /* What a heap notes of that. */
 struct heap_waves {
-    uint32_t growths; /* one, and one for each time that fresh memory was taken while there were packs */
-    bool ending;      /* all packs are given up, by and by */
+    uint32_t
+        growths; /* one, and one for each time that fresh memory was taken while there were packs; never 0 */
+    bool ending; /* all packs are given up, by and by */
     struct heap_wave {
-        uint32_t most;    /* blocks that were out, since there is this */
+        uint32_t most;    /* blocks that were out, in use or put by, since there is this; never less */
         uint32_t returns; /* growths when it was seen that waves come back; 0: never */
         uint8_t come;     /* times that nearly the most were out again, as far as it matters */
         bool gone;        /* few were, since the last time */
@@ -38,7 +39,7 @@ static bool heap_is_at_its_most(const struct heap *heap) {
 /* Three quarters of the most are out again. */
 static NOINLINE void heap_count_wave(struct heap *heap, unsigned class) {
     struct heap_wave *wave = &heap->waves->of[class];
-    wave->gone = false;
+    heap->waves->ending = wave->gone = false;
     wave->come = (uint8_t)(wave->come < WAVES ? wave->come + 1 : WAVES);
     bool returns = wave->come == WAVES && sizeclass_table[class].size <= LARGEST_WAVED &&
                    superslab_used_bytes() <= USED_MOST && heap_is_at_its_most(heap);
@@ -65,11 +66,15 @@ NOINLINE void heap_note_out(struct heap *heap, unsigned class) {
         heap_count_wave(heap, class);
 }
 
-COLD void heap_end_waves(struct heap *heap) {
+void heap_forget_waves(struct heap *heap) {
+    *heap->waves = (struct heap_waves){.growths = 1};
+}
+
+void heap_end_waves(struct heap *heap, unsigned units) {
     struct heap_waves *waves = heap->waves;
-    waves->growths++;
+    waves->growths += waves->growths == UINT32_MAX ? 2 : 1;
     if (waves->ending || heap->packs.count > MANY_PACKS) {
-        heap_unpack_wholly(heap, UNPACK_MANY);
+        heap_unpack_wholly(heap, UNPACK_MANY * units);
         waves->ending = heap->packs.count > 0;
     } else {
         heap_unpack(heap, HEAP_UNPACK);

@@ -6,7 +6,8 @@ enum {
     BYTES_MOST = 8 << 20,
     PACKS_MOST = 4096,
     PACKS_OF_CLASS = 32,
-    BYTES_A_PACK = 16 << 10 /* where fewer bytes are allowed, fewer packs are, too, whose records stay */
+    SMALL_BYTES = 384 << 10, /* of a class, in use or put by: docs/experiments/packs.md */
+    BYTES_A_PACK = 16 << 10  /* where fewer bytes are allowed, fewer packs are, too, whose records stay */
 };
 
 static size_t pack_bytes; /* written once, before there are threads */
@@ -29,7 +30,7 @@ struct pack *pack_new(struct packs *packs, unsigned class, bool deep, unsigned h
     unsigned blocks = deep ? PACK_DEEP_BLOCKS : PACK_BLOCKS, more = pack_counts(blocks);
     size_t size = sizeclass_table[class].size, count = packs->count + (size_t)more;
     if (packs->of[class].count + more > PACKS_OF_CLASS) {
-        if (out * size > PACK_SMALL_BYTES)
+        if (out * size > SMALL_BYTES)
             return NULL;
         count *= 2; /* the other half is for other classes */
     }

@@ -29,9 +29,6 @@ enum {
     PACK_DEEP_BLOCKS = PACK_DEEP_WORDS - 2
 };
 
-/* Of a class, in use or put by: all of it may be. docs/experiments/packs.md */
-enum { PACK_SMALL_BYTES = 384 << 10 };
-
 /* As long as the array of a magazine, and with its blocks in the same places: the one can become the other. Packs are aligned to 256
  * bytes, so that in the low byte of the next one's address there is room for how many blocks this one has. */
 struct pack {

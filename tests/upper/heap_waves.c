@@ -36,8 +36,8 @@ static void fall(struct heap *heap, unsigned class) {
 static void end(struct heap *heap) {
     for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
         fall(heap, class);
-    heap->waves = NULL; /* the next test is to find none */
     heap_retire(heap);
+    heap->waves = NULL; /* the next test is to find none */
 }
 
 /* A heap notes nothing before a class that is not small could not be put by. */
@@ -90,6 +90,28 @@ static void waves_are_nearly_all_that_the_class_ever_had(void **state) {
     end(heap);
 }
 
+/* The next thread's program is another. */
+static void waves_are_forgotten_when_a_thread_ends(void **state) {
+    (void)state;
+    struct heap *heap = heap_take();
+    for (unsigned wave = 0; wave < 3; wave++) {
+        fall(heap, CLASS);
+        rise(heap, CLASS, MANY);
+    }
+    assert_true(heap_has_waves(heap, CLASS));
+    fall(heap, CLASS);
+    heap_retire(heap);
+    assert_ptr_equal(heap_take(), heap);
+    assert_non_null(heap->waves);
+    for (unsigned wave = 0; wave < 3; wave++) { /* of fewer blocks */
+        assert_false(heap_has_waves(heap, CLASS));
+        fall(heap, CLASS);
+        rise(heap, CLASS, MANY / 2);
+    }
+    assert_true(heap_has_waves(heap, CLASS));
+    end(heap);
+}
+
 static bool returns(unsigned class) {
     struct heap *heap = heap_take();
     for (unsigned wave = 0; wave < 3; wave++) {
@@ -139,6 +161,24 @@ static void waves_of_classes_at_once_are_seen(void **state) {
     end(heap);
 }
 
+/* One that comes back when others had more than it says nothing, and what was seen before is over. */
+static void waves_end_when_others_had_more(void **state) {
+    (void)state;
+    struct heap *heap = heap_take();
+    for (unsigned wave = 0; wave < 3; wave++) {
+        fall(heap, CLASS);
+        rise(heap, CLASS, MANY);
+    }
+    assert_true(heap_has_waves(heap, CLASS));
+    rise(heap, OTHER, 2 * MANY);
+    assert_true(heap_has_waves(heap, CLASS));
+    fall(heap, OTHER);
+    fall(heap, CLASS);
+    rise(heap, CLASS, MANY);
+    assert_false(heap_has_waves(heap, CLASS));
+    end(heap);
+}
+
 static void waves_end_when_the_heap_grows(void **state) {
     (void)state;
     struct heap *heap = heap_take();
@@ -148,7 +188,7 @@ static void waves_end_when_the_heap_grows(void **state) {
     }
     assert_true(heap_has_waves(heap, CLASS));
     visit_enter(&heap->visit);
-    heap_end_waves(heap);
+    heap_end_waves(heap, 1);
     visit_leave(&heap->visit);
     assert_false(heap_has_waves(heap, CLASS));
     fall(heap, CLASS);
@@ -199,6 +239,7 @@ static void waves_go_to_no_slab(void **state) {
         assert_int_equal(flushes == 0, wave > 1);
         walk();
     }
+    assert_true(pack_is_deep(heap->packs.of[class].newest));
     unsigned put_by = heap->packs.count;
     assert_in_range(put_by, 33, 4096);
     while (heap->packs.count == put_by && live_count < LIVE)
@@ -209,6 +250,28 @@ static void waves_go_to_no_slab(void **state) {
     give_all(heap);
     heap_drain(heap);
     walk();
+    end(heap);
+}
+
+/* 6,000 blocks a wave: as many as one heap may put by, and not two. */
+static void waves_without_room_go_to_slabs(void **state) {
+    (void)state;
+    uint64_t seed = 11;
+    unsigned class = sizeclass_of(128);
+    heap_configure(8, 0, 4 * MIB, false);
+    struct heap *heap = heap_take(), *other = heap_take();
+    for (unsigned wave = 0; wave < 5; wave++) {
+        take_blocks(heap, class, LIVE);
+        while (live_count > 0) {
+            give_block(heap, random_below(&seed, live_count));
+            assert_in_range(heap->packs.of[class].count, 0, 32);
+        }
+    }
+    assert_true(heap_has_waves(heap, class));
+    heap_retire(other);
+    assert_int_equal(flushes_of(heap, class, &seed), 0);
+    assert_in_range(heap->packs.of[class].count, 33, 4096);
+    heap_drain(heap);
     end(heap);
 }
 
@@ -230,11 +293,14 @@ static void one_wave(struct heap *heap, unsigned class, unsigned count, uint64_t
 static void waves_of_many_end_wholly(void **state) {
     (void)state;
     uint64_t seed = 9;
-    unsigned class = sizeclass_of(128), other = sizeclass_of(1024), parts = 0;
+    unsigned class = sizeclass_of(128), other = sizeclass_of(1024), third = sizeclass_of(64), parts = 0;
     heap_configure(8, 0, 32 * MIB, false);
     struct heap *heap = heap_take();
+    take_block(heap, third);
     for (unsigned i = 0; i < 4; i++)
         one_wave(heap, class, WAVE, &seed);
+    take_block(heap, third);
+    give_block(heap, live_count - 1);
     assert_true(heap_has_waves(heap, class));
     unsigned put_by = heap->packs.count, before = put_by;
     assert_in_range(put_by, 257, 4096);
@@ -249,12 +315,16 @@ static void waves_of_many_end_wholly(void **state) {
     assert_int_equal(parts, (put_by + 95) / 96);
     assert_int_equal(heap_held(heap, class) + heap->class[class].spare_count, 0);
     assert_int_equal(heap->class[class].out, 0);
+    assert_in_range(heap_held(heap, third), 1, HEAP_DEEP_WORDS); /* that of others stays */
     one_wave(heap, class, WAVE / 4, &seed); /* few packs again, and growth gives up few of them */
     unsigned few = heap->packs.count;
     assert_in_range(few, 17, 256);
     while (heap->packs.count == few)
         take_block(heap, other);
     assert_int_equal(heap->packs.count, few - 16);
+    while (heap->packs.count > 0)
+        take_block(heap, other);
+    assert_in_range(heap_held(heap, class), 1, HEAP_DEEP_WORDS); /* few blocks stay at hand */
     give_all(heap);
     heap_drain(heap);
     walk();
@@ -266,12 +336,15 @@ int main(void) {
         cmocka_unit_test_setup(waves_of_a_small_class_are_not_noted, setup),
         cmocka_unit_test(waves_are_seen_when_they_have_come_back_twice),
         cmocka_unit_test(waves_are_nearly_all_that_the_class_ever_had),
+        cmocka_unit_test(waves_are_forgotten_when_a_thread_ends),
         cmocka_unit_test(waves_of_long_blocks_are_none),
         cmocka_unit_test(waves_of_classes_by_turns_are_none),
         cmocka_unit_test(waves_of_classes_at_once_are_seen),
+        cmocka_unit_test(waves_end_when_others_had_more),
         cmocka_unit_test(waves_end_when_the_heap_grows),
         cmocka_unit_test(waves_of_a_large_heap_are_none),
         cmocka_unit_test_setup(waves_go_to_no_slab, setup),
+        cmocka_unit_test_setup(waves_without_room_go_to_slabs, setup),
         cmocka_unit_test_setup(waves_of_many_end_wholly, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
