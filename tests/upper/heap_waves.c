@@ -275,7 +275,7 @@ static void waves_without_room_go_to_slabs(void **state) {
     end(heap);
 }
 
-enum { WAVE = 12000 };
+enum { WAVE = 16000 };
 
 static void *wave[WAVE];
 
@@ -316,7 +316,7 @@ static void waves_of_many_end_wholly(void **state) {
     assert_int_equal(heap_held(heap, class) + heap->class[class].spare_count, 0);
     assert_int_equal(heap->class[class].out, 0);
     assert_in_range(heap_held(heap, third), 1, HEAP_DEEP_WORDS); /* that of others stays */
-    one_wave(heap, class, WAVE / 4, &seed); /* few packs again, and growth gives up few of them */
+    one_wave(heap, class, 3000, &seed); /* few packs again, and growth gives up few of them */
     unsigned few = heap->packs.count;
     assert_in_range(few, 17, 256);
     while (heap->packs.count == few)
@@ -325,6 +325,48 @@ static void waves_of_many_end_wholly(void **state) {
     while (heap->packs.count > 0)
         take_block(heap, other);
     assert_in_range(heap_held(heap, class), 1, HEAP_DEEP_WORDS); /* few blocks stay at hand */
+    give_all(heap);
+    heap_drain(heap);
+    walk();
+    end(heap);
+}
+
+static unsigned given_up_by(struct heap *heap, unsigned class) {
+    unsigned before = heap->packs.count;
+    while (heap->packs.count == before)
+        take_block(heap, class);
+    return before - heap->packs.count;
+}
+
+/* By a slab of several units as many times more; and when waves have come back it is over. */
+static void waves_end_by_what_a_slab_takes(void **state) {
+    (void)state;
+    uint64_t seed = 13;
+    unsigned class = sizeclass_of(128), other = sizeclass_of(8 * KIB);
+    heap_configure(8, 0, 32 * MIB, false);
+    struct heap *heap = heap_take();
+    do
+        take_block(heap, other);
+    while (heap->class[other].carving->units == 1);
+    for (unsigned i = 0; i < 4; i++)
+        one_wave(heap, class, WAVE, &seed);
+    assert_in_range(heap->packs.count, 257, 4096);
+    unsigned given = given_up_by(heap, other);
+    assert_in_range(heap->class[other].carving->units, 2, 4);
+    assert_int_equal(given, 96 * heap->class[other].carving->units);
+    visit_enter(&heap->visit);
+    while (!heap_unpack_rested(heap, true))
+        continue;
+    visit_leave(&heap->visit);
+    heap_drain(heap);
+    one_wave(heap, class, WAVE, &seed);
+    unsigned taken = 0;
+    while (heap->packs.count > 200)
+        wave[taken++] = take_raw(heap, class);
+    assert_in_range(heap->packs.count, 100, 200);
+    assert_int_equal(given_up_by(heap, sizeclass_of(1024)), 16);
+    while (taken > 0)
+        give_raw(heap, class, wave[--taken]);
     give_all(heap);
     heap_drain(heap);
     walk();
@@ -346,6 +388,7 @@ int main(void) {
         cmocka_unit_test_setup(waves_go_to_no_slab, setup),
         cmocka_unit_test_setup(waves_without_room_go_to_slabs, setup),
         cmocka_unit_test_setup(waves_of_many_end_wholly, setup),
+        cmocka_unit_test_setup(waves_end_by_what_a_slab_takes, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
