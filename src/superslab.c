@@ -586,6 +586,7 @@ size_t superslab_free_bytes(void) {
     return (__atomic_load_n(&superslabs.free_units, __ATOMIC_RELAXED) + waiting) * UNIT_SIZE;
 }
 
+/* What superslab_used counts, outside of the lock: each is of another moment. */
 size_t superslab_used_bytes(void) {
     size_t mapped = superslab_mapped_bytes(), idle = superslab_free_bytes() + superslab_field_used();
     return mapped > idle ? mapped - idle : 0;

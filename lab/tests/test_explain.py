@@ -90,11 +90,11 @@ def test_packs_are_read_as_long_as_they_are() -> None:
 
 def test_a_class_may_have_as_many_packs_as_a_heap() -> None:
     memory = FakeMemory()
-    chain = b"".join(struct.pack("=Q248x", (0x100000 + 256 * (1 + number) if number < 2046 else 0)) for number in range(2047))
+    chain = b"".join(struct.pack("=Q248x", (0x100000 + 256 * (1 + number) if number < 4094 else 0)) for number in range(4095))
     memory.put(0x100000, chain)
     walk = walk_of_packs(memory)
     walk._packs(0x100000)
-    assert len(walk.heap.records) == 2047
+    assert len(walk.heap.records) == 4095
     memory.put(0x100000, struct.pack("=Q248x", 0x100000))
     with pytest.raises(TornError):
         walk._packs(0x100000)

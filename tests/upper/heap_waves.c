@@ -33,11 +33,27 @@ static void fall(struct heap *heap, unsigned class) {
     heap->class[class].out = 0;
 }
 
+/* The last of three waves is out. */
+static void come_and_go(struct heap *heap, unsigned class, uint32_t most) {
+    for (unsigned wave = 0; wave < 3; wave++) {
+        fall(heap, class);
+        rise(heap, class, most);
+    }
+}
+
 static void end(struct heap *heap) {
     for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
         fall(heap, class);
     heap_retire(heap);
     heap->waves = NULL; /* the next test is to find none */
+}
+
+/* The same of one with blocks of its own. */
+static void end_of_blocks(struct heap *heap) {
+    give_all(heap);
+    heap_drain(heap);
+    walk();
+    end(heap);
 }
 
 /* A heap notes nothing before a class that is not small could not be put by. */
@@ -94,10 +110,7 @@ static void waves_are_nearly_all_that_the_class_ever_had(void **state) {
 static void waves_are_forgotten_when_a_thread_ends(void **state) {
     (void)state;
     struct heap *heap = heap_take();
-    for (unsigned wave = 0; wave < 3; wave++) {
-        fall(heap, CLASS);
-        rise(heap, CLASS, MANY);
-    }
+    come_and_go(heap, CLASS, MANY);
     assert_true(heap_has_waves(heap, CLASS));
     fall(heap, CLASS);
     heap_retire(heap);
@@ -114,10 +127,7 @@ static void waves_are_forgotten_when_a_thread_ends(void **state) {
 
 static bool returns(unsigned class) {
     struct heap *heap = heap_take();
-    for (unsigned wave = 0; wave < 3; wave++) {
-        fall(heap, class);
-        rise(heap, class, 2 * MANY);
-    }
+    come_and_go(heap, class, 2 * MANY);
     bool waves = heap_has_waves(heap, class);
     end(heap);
     return waves;
@@ -165,10 +175,7 @@ static void waves_of_classes_at_once_are_seen(void **state) {
 static void waves_end_when_others_had_more(void **state) {
     (void)state;
     struct heap *heap = heap_take();
-    for (unsigned wave = 0; wave < 3; wave++) {
-        fall(heap, CLASS);
-        rise(heap, CLASS, MANY);
-    }
+    come_and_go(heap, CLASS, MANY);
     assert_true(heap_has_waves(heap, CLASS));
     rise(heap, OTHER, 2 * MANY);
     assert_true(heap_has_waves(heap, CLASS));
@@ -182,10 +189,7 @@ static void waves_end_when_others_had_more(void **state) {
 static void waves_end_when_the_heap_grows(void **state) {
     (void)state;
     struct heap *heap = heap_take();
-    for (unsigned wave = 0; wave < 3; wave++) {
-        fall(heap, CLASS);
-        rise(heap, CLASS, MANY);
-    }
+    come_and_go(heap, CLASS, MANY);
     assert_true(heap_has_waves(heap, CLASS));
     visit_enter(&heap->visit);
     heap_end_waves(heap, 1);
@@ -217,12 +221,25 @@ static void waves_of_a_large_heap_are_none(void **state) {
     end(heap);
 }
 
-/* A wave at random. Returns how many flushes it took. */
+enum { WAVE = 16000 };
+
+static void *wave[WAVE];
+
+/* Freed at random. */
+static void one_wave(struct heap *heap, unsigned class, unsigned count, uint64_t *seed) {
+    for (unsigned i = 0; i < count; i++)
+        wave[i] = take_raw(heap, class);
+    for (unsigned left = count; left > 0; left--) {
+        unsigned which = random_below(seed, left);
+        give_raw(heap, class, wave[which]);
+        wave[which] = wave[left - 1];
+    }
+}
+
+/* Returns how many flushes a wave took. */
 static uint64_t flushes_of(struct heap *heap, unsigned class, uint64_t *seed) {
     uint64_t before = heap->flushes;
-    take_blocks(heap, class, LIVE);
-    while (live_count > 0)
-        give_block(heap, random_below(seed, live_count));
+    one_wave(heap, class, LIVE, seed);
     return heap->flushes - before;
 }
 
@@ -247,10 +264,7 @@ static void waves_go_to_no_slab(void **state) {
     assert_int_equal(heap->packs.count, put_by - 16); /* fresh memory was taken */
     assert_false(heap_has_waves(heap, class));
     walk();
-    give_all(heap);
-    heap_drain(heap);
-    walk();
-    end(heap);
+    end_of_blocks(heap);
 }
 
 /* 6,000 blocks a wave: as many as one heap may put by, and not two. */
@@ -275,18 +289,11 @@ static void waves_without_room_go_to_slabs(void **state) {
     end(heap);
 }
 
-enum { WAVE = 16000 };
-
-static void *wave[WAVE];
-
-static void one_wave(struct heap *heap, unsigned class, unsigned count, uint64_t *seed) {
-    for (unsigned i = 0; i < count; i++)
-        wave[i] = take_raw(heap, class);
-    for (unsigned left = count; left > 0; left--) {
-        unsigned which = random_below(seed, left);
-        give_raw(heap, class, wave[which]);
-        wave[which] = wave[left - 1];
-    }
+/* So many that they are put by. */
+static void waves_of_many(struct heap *heap, unsigned class, uint64_t *seed) {
+    for (unsigned i = 0; i < 4; i++)
+        one_wave(heap, class, WAVE, seed);
+    assert_in_range(heap->packs.count, 257, 4096);
 }
 
 /* All that many packs hold goes, in equal parts, and what is in the magazine with the last one: all slabs but one are free. */
@@ -297,8 +304,7 @@ static void waves_of_many_end_wholly(void **state) {
     heap_configure(8, 0, 32 * MIB, false);
     struct heap *heap = heap_take();
     take_block(heap, third);
-    for (unsigned i = 0; i < 4; i++)
-        one_wave(heap, class, WAVE, &seed);
+    waves_of_many(heap, class, &seed);
     take_block(heap, third);
     give_block(heap, live_count - 1);
     assert_true(heap_has_waves(heap, class));
@@ -325,10 +331,7 @@ static void waves_of_many_end_wholly(void **state) {
     while (heap->packs.count > 0)
         take_block(heap, other);
     assert_in_range(heap_held(heap, class), 1, HEAP_DEEP_WORDS); /* few blocks stay at hand */
-    give_all(heap);
-    heap_drain(heap);
-    walk();
-    end(heap);
+    end_of_blocks(heap);
 }
 
 static unsigned given_up_by(struct heap *heap, unsigned class) {
@@ -348,8 +351,7 @@ static void waves_end_by_what_a_slab_takes(void **state) {
     do
         take_block(heap, other);
     while (heap->class[other].carving->units == 1);
-    for (unsigned i = 0; i < 4; i++)
-        one_wave(heap, class, WAVE, &seed);
+    waves_of_many(heap, class, &seed);
     assert_in_range(heap->packs.count, 257, 4096);
     unsigned given = given_up_by(heap, other);
     assert_in_range(heap->class[other].carving->units, 2, 4);
@@ -367,10 +369,7 @@ static void waves_end_by_what_a_slab_takes(void **state) {
     assert_int_equal(given_up_by(heap, sizeclass_of(1024)), 16);
     while (taken > 0)
         give_raw(heap, class, wave[--taken]);
-    give_all(heap);
-    heap_drain(heap);
-    walk();
-    end(heap);
+    end_of_blocks(heap);
 }
 
 int main(void) {
