@@ -170,7 +170,9 @@ static struct large *large_new_run(size_t size, size_t bytes, enum large_wish wi
     struct large *large = large_take_record();
     if (!large)
         return NULL;
-    struct superslab_run run = wish == LARGE_ROOM ? superslab_take_roomy(units) : superslab_take(units);
+    bool probe = wish == LARGE_PROBE, fills = wish == LARGE_PLAIN && large_run_fills(bytes, &probe);
+    struct superslab_run run =
+        wish == LARGE_ROOM ? superslab_take_roomy(units) : superslab_take_some(units, units, fills);
     if (!run.start) {
         large_give_record(large);
         return NULL;
@@ -182,7 +184,7 @@ static struct large *large_new_run(size_t size, size_t bytes, enum large_wish wi
     *zeroed = run.zeroed;
     large_count_run(large, units, false);
     if (large->fresh)
-        dense_watch(dense_kind_of_run(units), run.start, units, wish == LARGE_PROBE);
+        dense_watch(dense_kind_of_run(units), run.start, units, probe);
     if (run.full)
         large_give_tail_home(large, size);
     pagemap_set(run.start + UNIT_SIZE, units - 1, PAGEMAP_RUN_INSIDE, large);

@@ -1,4 +1,4 @@
-/* Blocks in fields of superslabs, whose pages are huge: those that are known to be written whole. docs/experiments/fields.md */
+/* Blocks that are known to be written whole: their pages are huge, in fields of superslabs, or among slabs. docs/experiments/fields.md */
 #include "large_parts.h"
 
 /* One that is as long as those in fields, and waits or was freed last. Under the lock; NULL: there is none. */
@@ -28,6 +28,12 @@ static bool large_is_probe(size_t bytes) {
     if (bytes > LARGE_RUN_MOST)
         return huge_probe_is_due(bytes) || !huge_wants(bytes);
     return atomic_fetch_add_explicit(&fresh, 1, memory_order_relaxed) % DENSE_WATCHES == DENSE_WATCHES - 1;
+}
+
+bool large_run_fills(size_t bytes, bool *probe) {
+    bool whole = dense_known(dense_kind_of_run(bytes >> UNIT_SHIFT)) == DENSE_YES && superslab_may_sort();
+    *probe = whole && large_is_probe(bytes);
+    return whole && !*probe;
 }
 
 /* New memory, unless it is to be a probe. */

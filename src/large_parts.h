@@ -252,6 +252,10 @@ static inline bool large_is_in_field(const struct large *large) {
  * whether they still are. *zeroed as large_new. */
 struct large *large_new_in_field(size_t bytes, bool *probe, bool *zeroed);
 
+/* Whether a new run of `bytes` outside of fields is known to be written whole: then it lies among the slabs that fill their pages, once there
+ * is enough of both. Each so many-th does not: *probe, it tells whether they still are. */
+bool large_run_fills(size_t bytes, bool *probe);
+
 /* Whether one of LARGE_FIELD_LEAST bytes or more may lie there: it is written whole, or (a run) there is memory already; what is longer than a run only where such blocks
  * are many and of many lengths. `plain`: neither aligned nor growing, which would be copied. */
 bool large_suits_field(size_t bytes, bool plain);

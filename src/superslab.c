@@ -284,8 +284,7 @@ static NOINLINE bool superslab_map_pieces(unsigned units) {
     return superslab_map_piece(units);
 }
 
-/* True when the heap holds enough of what is dense for that to get huge pages; of what is not, perhaps more. */
-static bool superslab_may_sort(void) {
+bool superslab_may_sort(void) {
     return dense_units(false) >= superslabs.huge_from / UNIT_SIZE && limit_may_split();
 }
 

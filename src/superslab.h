@@ -69,6 +69,9 @@ struct superslab_run superslab_take(unsigned units);
  * is like; such runs lie side by side then. */
 struct superslab_run superslab_take_some(unsigned least, unsigned most, bool fills);
 
+/* True when the heap holds enough of what is dense for that to get huge pages; of what is not, perhaps more. */
+bool superslab_may_sort(void);
+
 /* Takes `units` for a run that will grow: where there is room for that, if such a place is to be had. */
 struct superslab_run superslab_take_roomy(unsigned units);
 

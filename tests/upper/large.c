@@ -74,7 +74,7 @@ static struct {
     size_t units[DENSE_KINDS];
     unsigned watched, probes, told;
     size_t resident; /* ... last */
-    bool large_is_dense;
+    bool large_is_dense, runs_are_dense;
 } dense_fake;
 
 void dense_count(enum dense_kind kind, size_t units) {
@@ -98,7 +98,8 @@ void dense_tell(enum dense_kind kind, size_t resident, size_t bytes) {
 }
 
 enum dense_known dense_known(enum dense_kind kind) {
-    return kind == DENSE_LARGE && dense_fake.large_is_dense ? DENSE_YES : DENSE_NO;
+    return (kind == DENSE_LARGE ? dense_fake.large_is_dense : dense_fake.runs_are_dense) ? DENSE_YES
+                                                                                         : DENSE_NO;
 }
 
 size_t dense_units_of(enum dense_kind kind) {
@@ -107,7 +108,7 @@ size_t dense_units_of(enum dense_kind kind) {
 
 size_t dense_units(bool hoped) {
     (void)hoped;
-    return 0;
+    return dense_fake.runs_are_dense ? dense_fake.units[DENSE_RUNS] : 0;
 }
 
 /* Units in use or dirty, and mappings: neither more nor less counts as held. */
@@ -766,7 +767,7 @@ static int begin_fields(void **state) {
 static int end_fields(void **state) {
     (void)state;
     superslab_configure(SIZE_MAX, true, false);
-    dense_fake.large_is_dense = false;
+    dense_fake.large_is_dense = dense_fake.runs_are_dense = false;
     superslab_unmap_free();
     assert_int_equal(superslabs.fields, 0);
     return 0;
@@ -789,6 +790,34 @@ static void large_whole_blocks_are_in_fields(void **state) {
     assert_in_range(dense_fake.probes, 0, 1); /* four come with each huge page */
     assert_int_equal(larges.live - live, outside * 512 * KIB);
     assert_int_equal(larges.held - held, outside * 512 * KIB);
+    delete_all(blocks, BLOCKS);
+}
+
+/* Runs that are too short for fields: in huge pages from huge_from bytes of them on, but for one of DENSE_WATCHES, which tells; in small ones
+ * if they are not known to be written whole. */
+static void large_whole_runs_are_in_huge_pages(void **state) {
+    (void)state;
+    enum { SMALL = 2 * MIB / (2 * UNIT_SIZE), BLOCKS = SMALL + 4 * DENSE_WATCHES };
+    void *blocks[BLOCKS];
+    unsigned small = 0, before = 0;
+    dense_fake.runs_are_dense = true;
+    for (unsigned i = 0; i < SMALL; i++) {
+        blocks[i] = new_block(2 * UNIT_SIZE);
+        assert_false(record_of(blocks[i])->home->huge);
+    }
+    assert_int_equal(dense_fake.probes, 0);
+    for (unsigned i = SMALL; i < BLOCKS; i++) {
+        before = dense_fake.probes;
+        blocks[i] = new_block(2 * UNIT_SIZE);
+        assert_int_equal(record_of(blocks[i])->home->huge, dense_fake.probes == before);
+        small += dense_fake.probes > before;
+        check_held();
+    }
+    assert_int_equal(small, 4);
+    dense_fake.runs_are_dense = false;
+    void *sparse = new_block(2 * UNIT_SIZE);
+    assert_false(record_of(sparse)->home->huge);
+    delete_block(sparse);
     delete_all(blocks, BLOCKS);
 }
 
@@ -3036,6 +3065,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(large_solid_that_shrinks_to_a_run_is_copied, begin_solid, end_solid),
         cmocka_unit_test_setup_teardown(large_without_huge_pages_nothing_is_solid, begin_solid, end_solid),
         cmocka_unit_test_setup_teardown(large_whole_blocks_are_in_fields, begin_fields, end_fields),
+        cmocka_unit_test_setup_teardown(large_whole_runs_are_in_huge_pages, begin_fields, end_fields),
         cmocka_unit_test_setup_teardown(large_fields_are_probed, begin_fields, end_fields),
         cmocka_unit_test_setup_teardown(large_mappings_take_the_place_of_fields, begin_fields, end_fields),
         cmocka_unit_test_setup_teardown(large_in_fields_neighbours_are_one, begin_fields, end_fields),
