@@ -74,6 +74,7 @@ static struct {
     size_t units[DENSE_KINDS];
     unsigned watched, probes, told;
     size_t resident; /* ... last */
+    size_t others;   /* units that are dense and not large blocks */
     bool large_is_dense, runs_are_dense;
 } dense_fake;
 
@@ -108,7 +109,7 @@ size_t dense_units_of(enum dense_kind kind) {
 
 size_t dense_units(bool hoped) {
     (void)hoped;
-    return dense_fake.runs_are_dense ? dense_fake.units[DENSE_RUNS] : 0;
+    return dense_fake.others + (dense_fake.runs_are_dense ? dense_fake.units[DENSE_RUNS] : 0);
 }
 
 /* Units in use or dirty, and mappings: neither more nor less counts as held. */
@@ -768,6 +769,7 @@ static int end_fields(void **state) {
     (void)state;
     superslab_configure(SIZE_MAX, true, false);
     dense_fake.large_is_dense = dense_fake.runs_are_dense = false;
+    dense_fake.others = 0;
     superslab_unmap_free();
     assert_int_equal(superslabs.fields, 0);
     return 0;
@@ -815,8 +817,10 @@ static void large_whole_runs_are_in_huge_pages(void **state) {
     }
     assert_int_equal(small, 4);
     dense_fake.runs_are_dense = false;
+    dense_fake.others = 2 * MIB / UNIT_SIZE;
     void *sparse = new_block(2 * UNIT_SIZE);
     assert_false(record_of(sparse)->home->huge);
+    assert_int_equal(dense_fake.probes, 4);
     delete_block(sparse);
     delete_all(blocks, BLOCKS);
 }
