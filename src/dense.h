@@ -23,7 +23,7 @@
 
 enum dense_kind { DENSE_SURELY, DENSE_SHORT, DENSE_LONG, DENSE_RUNS, DENSE_LARGE, DENSE_KINDS };
 enum dense_known { DENSE_UNKNOWN, DENSE_NO, DENSE_YES };
-enum { DENSE_WATCHES = 8, DENSE_LARGE_LEAST = 4 };
+enum { DENSE_WATCHES = 8, DENSE_LARGE_LEAST = 3 };
 
 /* More (or, negated, fewer) units of a kind are in use. */
 void dense_count(enum dense_kind kind, size_t units);

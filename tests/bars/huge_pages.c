@@ -6,7 +6,8 @@
  * which one byte in each 64 KiB is written; the same while blocks of 3 MiB that are all written come between, once
  * kept, once freed and taken in turn; 64 MiB of blocks of those sizes of which the ends and one byte in each 16 KiB are.
  * Both: 33 MiB of blocks of 1,000 bytes, beside 64 of which the ends are written; some blocks at a time of any size, all
- * written, a random one replaced 4,000 times: sixteen of 64 KiB to 1 MiB, and to 4 MiB, twenty of 300 to 1,500 KiB, two of 64 KiB to 6 MiB.
+ * written, a random one replaced 4,000 times: sixteen of 64 KiB to 1 MiB, and to 4 MiB, twenty of 300 to 1,500 KiB, two of 64 KiB to 6 MiB,
+ * sixty-four of 64 to 250 KiB.
  * Each in a process of its own.
  *
  * SKIP where the kernel makes no huge pages on request, makes them unasked, or had none free when a bar was missed.
@@ -38,8 +39,9 @@ static const struct replaced {
 } replacements[] = {{16, 64, 1024, 3000, 170},
                     {16, 64, 4096, 12000, 135},
                     {20, 300, 1500, 13000, 148},
-                    {2, 64, 6000, 8000, 158}};
-enum { SLOTS_MOST = 20, TAKEN = 4000 };
+                    {2, 64, 6000, 8000, 158},
+                    {64, 64, 250, 1700, 180}};
+enum { SLOTS_MOST = 64, TAKEN = 4000 };
 enum {
     NAMED = 6,
     REPLACED = sizeof replacements / sizeof *replacements,

@@ -725,7 +725,7 @@ static void large_new_runs_tell_once(void **state) {
     assert_ptr_equal(new_block(512 * KIB), block); /* others have touched it */
     delete_block(block);
     superslab_purge(0, ALWAYS);
-    delete_block(new_block(192 * KIB)); /* too short */
+    delete_block(new_block(LARGE_FIELD_LEAST - UNIT_SIZE)); /* too short */
     assert_int_equal(dense_fake.told, 1);
 }
 
@@ -799,18 +799,18 @@ static void large_whole_blocks_are_in_fields(void **state) {
  * if they are not known to be written whole. */
 static void large_whole_runs_are_in_huge_pages(void **state) {
     (void)state;
-    enum { SMALL = 2 * MIB / (2 * UNIT_SIZE), BLOCKS = SMALL + 4 * DENSE_WATCHES };
+    enum { SMALL = 2 * MIB / UNIT_SIZE, BLOCKS = SMALL + 4 * DENSE_WATCHES };
     void *blocks[BLOCKS];
     unsigned small = 0, before = 0;
     dense_fake.runs_are_dense = true;
     for (unsigned i = 0; i < SMALL; i++) {
-        blocks[i] = new_block(2 * UNIT_SIZE);
+        blocks[i] = new_block(UNIT_SIZE);
         assert_false(record_of(blocks[i])->home->huge);
     }
     assert_int_equal(dense_fake.probes, 0);
     for (unsigned i = SMALL; i < BLOCKS; i++) {
         before = dense_fake.probes;
-        blocks[i] = new_block(2 * UNIT_SIZE);
+        blocks[i] = new_block(UNIT_SIZE);
         assert_int_equal(record_of(blocks[i])->home->huge, dense_fake.probes == before);
         small += dense_fake.probes > before;
         check_held();
@@ -818,10 +818,19 @@ static void large_whole_runs_are_in_huge_pages(void **state) {
     assert_int_equal(small, 4);
     dense_fake.runs_are_dense = false;
     dense_fake.others = 2 * MIB / UNIT_SIZE;
-    void *sparse = new_block(2 * UNIT_SIZE);
+    void *sparse = new_block(UNIT_SIZE);
     assert_false(record_of(sparse)->home->huge);
     assert_int_equal(dense_fake.probes, 4);
     delete_block(sparse);
+    void *longer[DENSE_WATCHES]; /* of which there is not enough for a field */
+    small = 0;
+    for (unsigned i = 0; i < DENSE_WATCHES; i++) {
+        longer[i] = new_block(LARGE_FIELD_LEAST);
+        assert_false(is_in_field(longer[i]));
+        small += !record_of(longer[i])->home->huge;
+    }
+    assert_int_equal(small, 1);
+    delete_all(longer, DENSE_WATCHES);
     delete_all(blocks, BLOCKS);
 }
 

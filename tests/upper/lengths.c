@@ -148,7 +148,7 @@ static void lengths_other_runs_do_not_count(void **state) {
     fake.runs_are_whole = false;
     lengths_note_run(RUN);
     fake.runs_are_whole = true;
-    lengths_note_run(3 * UNIT_SIZE);
+    lengths_note_run((DENSE_LARGE_LEAST - 1) * UNIT_SIZE);
     lengths_note_run(LENGTHS_RUN_MOST + UNIT_SIZE);
     assert_int_equal(lengths.seen, 0);
     assert_int_equal(lengths.runs.sum, 0);
