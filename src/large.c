@@ -172,7 +172,7 @@ static struct large *large_new_run(size_t size, size_t bytes, enum large_wish wi
         return NULL;
     bool probe = wish == LARGE_PROBE, fills = wish == LARGE_PLAIN && large_run_fills(bytes, &probe);
     struct superslab_run run =
-        wish == LARGE_ROOM ? superslab_take_roomy(units) : superslab_take_some(units, units, fills);
+        wish == LARGE_ROOM ? superslab_take_roomy(units) : superslab_take(units, fills);
     if (!run.start) {
         large_give_record(large);
         return NULL;

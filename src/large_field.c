@@ -30,8 +30,14 @@ static bool large_is_probe(size_t bytes) {
     return atomic_fetch_add_explicit(&fresh, 1, memory_order_relaxed) % DENSE_WATCHES == DENSE_WATCHES - 1;
 }
 
+/* Whether blocks of that length are known to be written whole. */
+static bool large_is_known_whole(size_t bytes) {
+    enum dense_kind kind = dense_kind_of_run(bytes >> UNIT_SHIFT);
+    return bytes > LARGE_RUN_MOST ? huge_suits(bytes) : dense_known(kind) == DENSE_YES;
+}
+
 bool large_run_fills(size_t bytes, bool *probe) {
-    bool whole = dense_known(dense_kind_of_run(bytes >> UNIT_SHIFT)) == DENSE_YES && superslab_may_sort();
+    bool whole = large_is_known_whole(bytes) && superslab_may_sort();
     *probe = whole && large_is_probe(bytes);
     return whole && !*probe;
 }
@@ -49,11 +55,6 @@ static struct superslab_run large_take_fresh(size_t bytes, bool *probe) {
     if (run.start && bytes <= LARGE_RUN_MOST)
         __atomic_store_n(&larges.runs_in_fields, true, __ATOMIC_RELAXED);
     return run;
-}
-
-/* Whether blocks of that length are known to be written whole. */
-static bool large_is_known_whole(size_t bytes) {
-    return bytes > LARGE_RUN_MOST ? huge_suits(bytes) : dense_known(DENSE_LARGE) == DENSE_YES;
 }
 
 /* Whether new memory of a field may be had for such a block. */

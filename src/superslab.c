@@ -472,8 +472,8 @@ struct superslab_run superslab_take_some(unsigned least, unsigned most, bool fil
     return run;
 }
 
-struct superslab_run superslab_take(unsigned units) {
-    return superslab_take_some(units, units, false);
+struct superslab_run superslab_take(unsigned units, bool fills) {
+    return superslab_take_some(units, units, fills);
 }
 
 struct superslab_run superslab_take_roomy(unsigned units) {

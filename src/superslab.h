@@ -61,12 +61,12 @@ struct superslab_run {
     bool full;   /* some of its units were given back as full, are in memory still, and may go home */
 };
 
-/* Takes `units` (1..SUPERSLAB_RUN_LARGEST) neighbouring units. */
-struct superslab_run superslab_take(unsigned units);
+/* Takes `units` (1..SUPERSLAB_RUN_LARGEST) neighbouring units. `fills`: all of their pages will be touched soon, so that huge ones pay whatever
+ * the rest of the heap is like; such runs lie side by side then. */
+struct superslab_run superslab_take(unsigned units, bool fills);
 
-/* Takes `most` units; or fewer, `least` of them or more, where those that are free and hold memory lie about in shorter runs.
- * docs/experiments/warm-pieces.md. `fills`: all of its pages will be touched soon, so that huge ones pay whatever the rest of the heap
- * is like; such runs lie side by side then. */
+/* The same of `most` units; or fewer, `least` of them or more, where those that are free and hold memory lie about in shorter runs.
+ * docs/experiments/warm-pieces.md */
 struct superslab_run superslab_take_some(unsigned least, unsigned most, bool fills);
 
 /* True when the heap holds enough of what is dense for that to get huge pages; of what is not, perhaps more. */

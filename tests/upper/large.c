@@ -182,7 +182,7 @@ static void large_gives_the_tail_of_used_memory_home(void **state) {
                  {2 * UNIT_SIZE - 8 * KIB, 2 * UNIT_SIZE, true},
                  {2 * UNIT_SIZE, 2 * UNIT_SIZE, true}};
     for (size_t i = 0; i < ARRAY_LENGTH(asked); i++) {
-        struct superslab_run run = superslab_take(2);
+        struct superslab_run run = superslab_take(2, false);
         assert_non_null(run.start);
         memset(run.start, 0xa5, 2 * UNIT_SIZE);
         (asked[i].full ? superslab_give_full : superslab_give)(run.home, run.start, 2);

@@ -390,12 +390,12 @@ static void superslab_what_rested_is_what_nobody_had(void **state) {
     run_give_all();
     assert_int_equal(superslab_purge_rested(ALWAYS), 0); /* all of it came since the last look */
     superslab_end_look();
-    struct superslab_run used = superslab_take(4); /* dirty ones go out first */
+    struct superslab_run used = superslab_take(4, false); /* dirty ones go out first */
     superslab_give(used.home, used.start, 4);
     assert_int_equal(superslab_dirty_bytes(), 32 * (size_t)UNIT_SIZE);
     assert_int_equal(superslab_purge_rested(ALWAYS), 28 * (size_t)UNIT_SIZE);
     superslab_end_look();
-    struct superslab_run again = superslab_take(4);
+    struct superslab_run again = superslab_take(4, false);
     assert_ptr_equal(again.start, used.start); /* what was used is still warm */
     assert_false(again.zeroed);
     superslab_give(again.home, again.start, 4);
@@ -794,7 +794,7 @@ static void packs_areas(bool sorts) {
     superslab_give(last.home, last.start, last.units);
     assert_false(superslab_pack()); /* in use in part only */
     assert_int_equal(superslab_purge(0, ALWAYS), (size_t)last.units * UNIT_SIZE);
-    struct superslab_run again = superslab_take(last.units);
+    struct superslab_run again = superslab_take(last.units, false);
     assert_ptr_equal(again.start, last.start);
     memset(again.start, 1, (size_t)last.units * UNIT_SIZE);
     assert_int_equal(pack_all(), 1);
@@ -1074,7 +1074,7 @@ static void superslab_few_units_stay_in_a_huge_page(void **state) {
     superslab_end_look();
     assert_int_equal(superslab_purge_rested(ALWAYS), (few + 1) * (size_t)UNIT_SIZE);
     assert_int_equal(superslab_staying_bytes(), few * (size_t)UNIT_SIZE);
-    struct superslab_run one = superslab_take(1), another = superslab_take(1);
+    struct superslab_run one = superslab_take(1, false), another = superslab_take(1, false);
     superslab_give(one.home, one.start, 1);
     superslab_give(another.home, another.start, 1);
     assert_int_equal(superslab_dirty_bytes() - superslab_staying_bytes(),
@@ -1162,7 +1162,7 @@ static struct superslab_run grow_half_empty(enum dense_known known) {
     superslab_configure(2 * MIB, true, false);
     dense_fake.known = known;
     dense_fake.units = run_count;
-    struct superslab_run run = superslab_take(2);
+    struct superslab_run run = superslab_take(2, false);
     dense_fake.known = DENSE_UNKNOWN;
     dense_fake.units = 0;
     superslab_configure(SIZE_MAX, true, false);
@@ -1329,7 +1329,7 @@ static void superslab_zeroed_after_purge_is_true(void **state) {
     unsigned char *start = runs[0].start;
     run_give(0);
     assert_int_equal(superslab_purge(0, ALWAYS), 8 * (size_t)UNIT_SIZE);
-    struct superslab_run run = superslab_take(8);
+    struct superslab_run run = superslab_take(8, false);
     assert_ptr_equal(run.start, start);
     assert_true(run.zeroed);
     assert_int_equal(*word_of(start, 7, 3), 0);
@@ -1359,7 +1359,7 @@ static void superslab_stale_units_are_not_zeroed(void **state) {
         run_give(0);
         assert_int_equal(superslab_purge(0, 1), lazily ? 8 * (size_t)UNIT_SIZE : 0);
         assert_int_equal(superslab_dirty_bytes(), 0); /* not asked for again and again */
-        struct superslab_run run = superslab_take(8);
+        struct superslab_run run = superslab_take(8, false);
         assert_ptr_equal(run.start, start);
         assert_false(run.zeroed);
         superslab_give(run.home, run.start, 8);
@@ -1497,20 +1497,20 @@ static void superslab_purges_within_the_budget(void **state) {
 
 static void superslab_knows_which_units_are_full(void **state) {
     (void)state;
-    struct superslab_run run = superslab_take(4);
+    struct superslab_run run = superslab_take(4, false);
     assert_false(run.full);
     superslab_give_full(run.home, run.start, 4);
-    run = superslab_take(2);
+    run = superslab_take(2, false);
     assert_true(run.full);
-    struct superslab_run other = superslab_take(2);
+    struct superslab_run other = superslab_take(2, false);
     assert_true(other.full);
     superslab_give(run.home, run.start, 2);
     superslab_give_full(other.home, other.start, 2);
-    run = superslab_take(2); /* the lowest: as it was given back last */
+    run = superslab_take(2, false); /* the lowest: as it was given back last */
     assert_false(run.full);
     superslab_give(run.home, run.start, 2);
     superslab_purge(0, ALWAYS);
-    run = superslab_take(4);
+    run = superslab_take(4, false);
     assert_false(run.full); /* nothing of it is in memory any more */
     superslab_give(run.home, run.start, 4);
 }
@@ -1531,7 +1531,7 @@ static void fork_meanwhile(void *start, size_t bytes) {
 
 static void superslab_in_a_child_of_fork_nothing_is_lost(void **state) {
     (void)state;
-    struct superslab_run run = superslab_take(4), other = superslab_take(3);
+    struct superslab_run run = superslab_take(4, false), other = superslab_take(3, false);
     superslab_give(run.home, run.start, 4);
     superslab_give(other.home, other.start, 3);
     children_well = kernel.advise.count = 0;
@@ -1549,7 +1549,8 @@ static void superslab_in_a_child_nothing_of_an_area_that_asks_for_huge_pages_is_
     superslab_unmap_free();
     kernel.before_advise = NULL;
     superslab_configure(0, true, false);
-    struct superslab_run run = superslab_take(AREA_UNITS / 2), other = superslab_take(AREA_UNITS / 2);
+    struct superslab_run run = superslab_take(AREA_UNITS / 2, false),
+                         other = superslab_take(AREA_UNITS / 2, false);
     assert_true(run.home == other.home && run.home->huge);
     superslab_give(run.home, run.start, AREA_UNITS / 2);
     assert_int_equal(superslab_purge(0, ALWAYS), AREA_UNITS / 2 * (size_t)UNIT_SIZE);
