@@ -33,6 +33,7 @@
 #include "huge.c"
 #include "lengths.c"
 #include "slab.c"
+#include "slab_hand.c"
 #include "spare.c"
 
 #include "large.c"

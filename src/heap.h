@@ -99,6 +99,7 @@ struct heap {
     uint8_t unpacking;     /* the class whose packs are given up first */
     struct heap *next_idle, *next;
     struct heap_class class[SIZECLASS_COUNT];
+    struct slab_hand *slabs; /* runs for slabs, at hand; NULL: there never were any */
     struct inbox inbox;
     _Alignas(CACHE_LINE) struct large_hand
         hand;                     /* large blocks that the thread has at hand, and its seat at their lock; */

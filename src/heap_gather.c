@@ -151,7 +151,8 @@ static bool heap_grow(struct heap *heap, unsigned class) {
     size_t filled = heap_filled_bytes(mine, class);
     bool many = __atomic_load_n(&heaps.count, __ATOMIC_RELAXED) > 1; /* a hint */
     bool fills = filled >= (many ? FILLS_FROM_OF_MANY : FILLS_FROM);
-    struct slab *slab = slab_new(class, heap_slab_units(mine, class), fills, &heap->inbox, heap->tag | class);
+    struct slab *slab =
+        slab_new(&heap->slabs, class, heap_slab_units(mine, class), fills, &heap->inbox, heap->tag | class);
     if (!slab)
         return false;
     heap->shallow = false;

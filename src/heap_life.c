@@ -35,6 +35,7 @@ static void heap_drain_but(struct heap *heap, unsigned keep) {
     while (heap_collect(heap))
         ;
     heap_let_empties_go(heap, keep);
+    slab_hand_empty(heap->slabs);
     visit_leave(&heap->visit);
 }
 
@@ -103,6 +104,9 @@ static void heap_put_idle(struct heap *heap, bool inherited) {
 
 void heap_set_aside(struct heap *heap) {
     heap_send(heap);
+    visit_enter(&heap->visit);
+    slab_hand_empty(heap->slabs);
+    visit_leave(&heap->visit);
     heap_put_idle(heap, true);
 }
 

@@ -56,7 +56,7 @@ void heap_detach(struct heap_class *class, struct slab *slab) {
 
 void heap_let_go(struct heap_class *class, struct slab *slab) {
     heap_detach(class, slab);
-    slab_delete(slab);
+    slab_delete(&heap_of_class(class, slab->class)->slabs, slab);
 }
 
 void heap_lend(struct heap_class *class, struct slab *slab) {

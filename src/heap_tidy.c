@@ -150,13 +150,14 @@ enum heap_tidied heap_tidy(struct heap *heap, bool now, size_t *purged) {
     enum heap_tidied result = HEAP_MORE;
     if (!limit_budget_left() || !tidy_enter(heap))
         return HEAP_UNSETTLED;
+    bool at_hand = slab_hand_rest(heap->slabs, now);
     unsigned times = 0;
     while (times < TIDY_COLLECT && heap_collect(heap))
         times++;
     bool through =
         heap_unpack_rested(heap, now) && times < TIDY_COLLECT && tidy_go_on(&tidying) && tidy_slabs(&tidying);
     /* What was lent comes back through the inbox; packs may rest until the next look. */
-    heap->tidied_unsettled |= tidying.found > 0 || heap->packs.count > 0;
+    heap->tidied_unsettled |= tidying.found > 0 || heap->packs.count > 0 || at_hand;
     if (through) {
         result = heap->tidied_unsettled ? HEAP_UNSETTLED : HEAP_TIDY;
         heap->tidied_unsettled = false;

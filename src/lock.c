@@ -38,14 +38,16 @@ static COLD void lock_wait(struct lock *lock) {
         os_wait(&lock->state, LOCK_WAITED_FOR);
 }
 
-void lock_take(struct lock *lock) {
+bool lock_take(struct lock *lock) {
     if (UNLIKELY(lock_thread.forking))
-        return;
+        return false;
     ASSERT(P1, (lock_thread.held & (2 * lock_bit(lock) - 1)) == 0);
-    if (UNLIKELY(!lock_change(lock)))
+    bool waits = !lock_change(lock);
+    if (UNLIKELY(waits))
         lock_wait(lock);
     if (has(asserts))
         lock_thread.held |= lock_bit(lock);
+    return waits;
 }
 
 bool lock_try(struct lock *lock) {

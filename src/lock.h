@@ -28,7 +28,8 @@ struct lock {
 #define LOCK_INITIAL(floor) \
     { 0, (floor) }
 
-void lock_take(struct lock *lock);
+/* Returns whether another thread held it. */
+bool lock_take(struct lock *lock);
 
 /* True when it was free and is now held. Never waits, so any rank may be tried. */
 bool lock_try(struct lock *lock);

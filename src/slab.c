@@ -1,69 +1,62 @@
-#include "slab.h"
+#include "slab_parts.h"
 
-#include "dense.h"
-#include "lock.h"
 #include "metadata.h"
 #include "misuse.h"
 #include "os.h"
 
-/* Unused records, by how many lines of 64 bytes they have. */
-enum { RECORD_LINES = (int)(sizeof(struct slab) + 2 * 64 * sizeof(uint64_t)) / CACHE_LINE + 1 };
-
-static struct {
-    struct lock lock;
-    struct slab *unused[RECORD_LINES];
-} slabs = {.lock = LOCK_INITIAL(6)};
-
-static unsigned slab_record_lines(unsigned class) {
-    unsigned words = sizeclass_table[class].words,
-             far = words > SLAB_REMOTE_NEAR ? words - SLAB_REMOTE_NEAR : 0;
-    return (unsigned)(sizeof(struct slab) / CACHE_LINE) + slab_lines(words) + slab_lines(far);
-}
-
-/* Relaxed: read by slab_was_carved. */
-static void slab_carve_to(struct slab *slab, unsigned blocks) {
-    __atomic_store_n(&slab->carved, (uint16_t)blocks, __ATOMIC_RELAXED);
-}
+struct slabs slabs = {.lock = LOCK_INITIAL(6)};
 
 static struct slab *slab_take_record(unsigned class) {
     unsigned lines = slab_record_lines(class);
     lock_take(&slabs.lock);
-    struct slab *slab = slabs.unused[lines];
+    struct slab *slab = slab_pop_record(lines);
+    lock_release(&slabs.lock);
+    slab = slab ? slab : metadata_new(lines * CACHE_LINE);
     if (slab)
-        slabs.unused[lines] = slab->next;
-    lock_release(&slabs.lock);
-    return slab ? slab : metadata_new(lines * CACHE_LINE);
+        slab->class = (uint8_t) class;
+    return slab;
 }
 
-static void slab_give_record(struct slab *slab) {
-    unsigned lines = slab_record_lines(slab->class);
+static NOINLINE void slab_give_record(struct slab *slab) {
     lock_take(&slabs.lock);
-    slab->next = slabs.unused[lines];
-    slabs.unused[lines] = slab;
+    slab_push_record(slab);
     lock_release(&slabs.lock);
 }
 
-struct slab *slab_new(unsigned class, unsigned units, bool fills, struct inbox *owner, uint32_t tag) {
-    const struct sizeclass *geometry = &sizeclass_table[class];
+/* A record with a run of `units`, or of fewer. NULL: no memory. */
+static struct slab *slab_take_new(struct slab_hand **hand, unsigned class, unsigned units, bool fills) {
+    unsigned least = slab_units_least(class);
     struct slab *slab = slab_take_record(class);
     if (!slab)
         return NULL;
-    slab->class = (uint8_t) class;
-    struct superslab_run run = superslab_take_some(slab_units_least(class), units, fills);
+    struct superslab_run run = superslab_take_some(least, units, fills);
+    if (UNLIKELY(!run.start) && *hand)
+        run = slab_hand_yield(*hand, least, units, fills);
     if (!run.start) {
         slab_give_record(slab);
         return NULL;
     }
-    slab->start = run.start;
-    slab->home = run.home;
-    slab->untouched = run.zeroed;
+    slab_stand(slab, &run);
+    if (UNLIKELY(*hand || run.waited))
+        slab_hand_follow(hand, class, &run, fills);
+    return slab;
+}
+
+struct slab *slab_new(struct slab_hand **hand, unsigned class, unsigned units, bool fills,
+                      struct inbox *owner, uint32_t tag) {
+    const struct sizeclass *geometry = &sizeclass_table[class];
+    struct slab *slab = UNLIKELY(*hand != NULL) ? slab_hand_take(*hand, class, units) : NULL;
+    if (!slab)
+        slab = slab_take_new(hand, class, units, fills);
+    if (!slab)
+        return NULL;
+    slab->class = (uint8_t) class;
     slab->next = slab->previous = NULL;
     slab->summary = 0;
     slab->inverse = geometry->inverse;
-    slab->units = (uint8_t)run.units;
     slab->blocks =
-        (uint16_t)(run.units == geometry->units ? geometry->blocks
-                                                : ((size_t)run.units << UNIT_SHIFT) / geometry->size);
+        (uint16_t)(slab->units == geometry->units ? geometry->blocks
+                                                  : ((size_t)slab->units << UNIT_SHIFT) / geometry->size);
     slab->words = geometry->words;
     slab->free = 0;
     slab_carve_to(slab, 0);
@@ -76,17 +69,6 @@ struct slab *slab_new(unsigned class, unsigned units, bool fills, struct inbox *
     return slab;
 }
 
-/* All of its blocks were handed out: what of their pages a program may be expected to touch has been. */
-static bool slab_is_full(const struct slab *slab) {
-    return slab_fresh(slab) == 0;
-}
-
-/* Longer blocks have pages between their ends. Whether those are touched is still to be seen. */
-static enum dense_kind slab_dense_kind(const struct slab *slab) {
-    size_t size = sizeclass_table[slab->class].size;
-    return size <= SLAB_SURE_LARGEST ? DENSE_SURELY : size <= SLAB_SHORT_LARGEST ? DENSE_SHORT : DENSE_LONG;
-}
-
 static NOINLINE void slab_note_full(const struct slab *slab) {
     enum dense_kind kind = slab_dense_kind(slab);
     dense_count(kind, slab->units);
@@ -94,15 +76,19 @@ static NOINLINE void slab_note_full(const struct slab *slab) {
         dense_watch(kind, slab->start, 1, false);
 }
 
-void slab_delete(struct slab *slab) {
+void slab_delete(struct slab_hand **hand, struct slab *slab) {
     ASSERT(P1, slab_is_empty(slab));
     enum dense_kind kind = slab_dense_kind(slab);
     bool full = slab_is_full(slab);
     if (full)
         dense_count(kind, -(size_t)slab->units);
     pagemap_set(slab->start, slab->units, PAGEMAP_NONE, NULL);
-    superslab_give_run(slab->home, slab->start, slab->units, full && kind != DENSE_LONG);
+    if (UNLIKELY(*hand != NULL) && slab_hand_put(hand, slab))
+        return;
+    bool waited = superslab_give_run(slab->home, slab->start, slab->units, full && kind != DENSE_LONG);
     slab_give_record(slab);
+    if (UNLIKELY(*hand || waited))
+        slab_hand_learn(hand, waited);
 }
 
 void slab_change_owner(struct slab *slab, struct inbox *owner, uint32_t tag) {

@@ -14,6 +14,7 @@
  * P2  summary has a bit for a word exactly if the word has one
  * P3  a bit is set once: a second free of the same block is noticed and changes nothing
  * P4  only addresses at which a block starts change a bit
+ * P5  a hand holds 2 MiB at most, and no more than it was granted: 512 KiB, and of all that all hands have beyond 8 MiB
  *
  * Used by the slab's owner only, except where remote says otherwise. Records are reused for slabs only
  * (type-stable), so that a late reader finds a slab record, if perhaps another slab's.
@@ -82,12 +83,44 @@ static inline unsigned slab_units_least(unsigned class) {
     return sizeclass_table[class].size <= SIZECLASS_LARGEST / 2 ? 1 : 2;
 }
 
-/* A slab of `class` and `units` units, or fewer where memory that was freed lies about in shorter pieces, whose owner is `owner` and
- * whose tag is `tag`. `fills`: all of its pages will be touched soon, as far as can be told. NULL: no memory. */
-struct slab *slab_new(unsigned class, unsigned units, bool fills, struct inbox *owner, uint32_t tag);
+/* What a heap has at hand since it had to wait for another thread to get a run, or give one back, for as long as that happens: runs of
+ * slabs that were deleted, or that were taken in advance, each with its record. They come and go several at once. Used inside the heap's
+ * `visit` only, as what follows. */
+enum {
+    SLAB_HAND_MOST = 16, /* runs */
+    SLAB_HAND_UNITS = 32 /* 2 MiB */
+};
 
-/* Gives the blocks' memory back and the record to the next slab. All blocks are free; it is in no list. */
-void slab_delete(struct slab *slab);
+struct slab_hand {
+    struct slab *of[SLAB_HAND_MOST]; /* the oldest first */
+    uint8_t count, units;
+    uint8_t most; /* units that it may hold now: more with each wait, less without; 0: nothing is at hand */
+    uint8_t calm; /* times in a row that nobody was waited for */
+    uint8_t row;  /* runs taken from elsewhere since a slab was deleted */
+    bool used;    /* since slab_hand_rest was asked last */
+};
+
+/* A slab of `class` and `units` units, or fewer where memory that was freed lies about in shorter pieces, whose owner is `owner` and
+ * whose tag is `tag`. `fills`: all of its pages will be touched soon, as far as can be told. `hand`: where the heap's is, or NULL as long as
+ * there is none. NULL: no memory. */
+struct slab *slab_new(struct slab_hand **hand, unsigned class, unsigned units, bool fills,
+                      struct inbox *owner, uint32_t tag);
+
+/* The blocks' memory, and the record, are for the next slab. All blocks are free; it is in no list. Gives back at most SLAB_HAND_MOST
+ * runs. */
+void slab_delete(struct slab_hand **hand, struct slab *slab);
+
+/* Gives back what is at hand. Nothing is until threads wait for each other again. */
+NOINLINE void slab_hand_give_all(struct slab_hand *hand);
+
+/* The same, if there is a hand. */
+static inline void slab_hand_empty(struct slab_hand *hand) {
+    if (UNLIKELY(hand != NULL))
+        slab_hand_give_all(hand);
+}
+
+/* The same, if nothing came or went since the last call, or `now`. True: something may still be at hand. */
+NOINLINE bool slab_hand_rest(struct slab_hand *hand, bool now);
 
 /* Moves the slab to another heap: its units get the new tag. */
 void slab_change_owner(struct slab *slab, struct inbox *owner, uint32_t tag);

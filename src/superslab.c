@@ -99,9 +99,14 @@ static uint64_t superslab_run_starts(uint64_t bits, unsigned units) {
     return bits;
 }
 
+/* At most SUPERSLAB_RUN_LARGEST, which it mostly is where much is free: then four steps find it. */
 static unsigned superslab_longest(uint64_t bits) {
+    uint64_t two = bits & bits >> 1, four = two & two >> 2, eight = four & four >> 4;
+    _Static_assert(SUPERSLAB_RUN_LARGEST == 16, "twice eight");
+    if (eight & eight >> 8)
+        return SUPERSLAB_RUN_LARGEST;
     unsigned longest = 0;
-    for (; bits && longest < SUPERSLAB_RUN_LARGEST; longest++)
+    for (; bits; longest++)
         bits &= bits << 1;
     return longest;
 }
@@ -459,7 +464,7 @@ static inline void superslab_end_growth(size_t mapped_before) {
 
 struct superslab_run superslab_take_some(unsigned least, unsigned most, bool fills) {
     struct superslab_run run = {0};
-    lock_take(&superslabs.lock);
+    bool waited = lock_take(&superslabs.lock);
     size_t mapped = superslabs.mapped_units;
     if ((least < most || superslabs.fields > 0) && superslab_is_cold(most, fills))
         run = superslab_take_warm(least, most);
@@ -469,7 +474,29 @@ struct superslab_run superslab_take_some(unsigned least, unsigned most, bool fil
         run = superslab_take_run(most, fills, false);
     superslab_end_growth(mapped);
     lock_release(&superslabs.lock);
+    run.waited = waited;
     return run;
+}
+
+/* Of one superslab, and at once: as many as lie in what is dirty there. */
+unsigned superslab_take_more(struct superslab_run *runs, unsigned count, unsigned units, bool fills) {
+    unsigned have = 0;
+    lock_take(&superslabs.lock);
+    struct superslab *home = superslab_find_for(units, fills);
+    uint64_t left = home ? home->dirty : 0, places;
+    for (; have < count && (places = superslab_run_starts(left, units)) != 0; have++) {
+        unsigned from = bits_lowest(places);
+        uint64_t mask = superslab_mask(from, units);
+        runs[have] = (struct superslab_run){.start = home->start + (size_t)from * UNIT_SIZE,
+                                            .home = home,
+                                            .units = units,
+                                            .full = superslabs.decommit && (home->full & mask) != 0};
+        left &= ~mask;
+    }
+    if (have > 0)
+        superslab_hand_out(home, home->dirty & ~left);
+    lock_release(&superslabs.lock);
+    return have;
 }
 
 struct superslab_run superslab_take(unsigned units, bool fills) {
@@ -501,14 +528,42 @@ void superslab_return_used(struct superslab *home, uint64_t mask, bool full) {
     home->full = full ? home->full | mask : home->full & ~mask;
 }
 
-NOINLINE void superslab_give_run(struct superslab *home, const void *start, unsigned units, bool full) {
+NOINLINE bool superslab_give_run(struct superslab *home, const void *start, unsigned units, bool full) {
     unsigned from = superslab_unit_of(home, start);
-    lock_take(&superslabs.lock);
+    bool waited = lock_take(&superslabs.lock);
     if (UNLIKELY(home->field))
         superslab_return_pieces(home, from, units, full);
     else
         superslab_return_used(home, superslab_mask(from, units), full);
     lock_release(&superslabs.lock);
+    return waited;
+}
+
+/* How many of the runs, the first among them, come back at once: of one superslab, and alike. */
+static unsigned superslab_alike(const struct superslab_run *runs, unsigned count, uint64_t *mask) {
+    unsigned alike = 0;
+    *mask = 0;
+    do
+        *mask |= superslab_mask(superslab_unit_of(runs->home, runs[alike].start), runs[alike].units);
+    while (++alike < count && runs[alike].home == runs->home && runs[alike].full == runs->full);
+    return alike;
+}
+
+bool superslab_give_runs(const struct superslab_run *runs, unsigned count) {
+    bool waited = lock_take(&superslabs.lock);
+    for (unsigned alike; count > 0; runs += alike, count -= alike) {
+        struct superslab *home = runs->home;
+        uint64_t mask;
+        alike = 1;
+        if (UNLIKELY(home->field)) {
+            superslab_return_pieces(home, superslab_unit_of(home, runs->start), runs->units, runs->full);
+        } else {
+            alike = superslab_alike(runs, count, &mask);
+            superslab_return_used(home, mask, runs->full);
+        }
+    }
+    lock_release(&superslabs.lock);
+    return waited;
 }
 
 bool superslab_extend(struct superslab *home, void *start, unsigned units, unsigned more) {

@@ -59,6 +59,7 @@ struct superslab_run {
     unsigned units;
     bool zeroed; /* every byte reads as zero */
     bool full;   /* some of its units were given back as full, are in memory still, and may go home */
+    bool waited; /* another thread was at it meanwhile */
 };
 
 /* Takes `units` (1..SUPERSLAB_RUN_LARGEST) neighbouring units. `fills`: all of their pages will be touched soon, so that huge ones pay whatever
@@ -68,6 +69,10 @@ struct superslab_run superslab_take(unsigned units, bool fills);
 /* The same of `most` units; or fewer, `least` of them or more, where those that are free and hold memory lie about in shorter runs.
  * docs/experiments/warm-pieces.md */
 struct superslab_run superslab_take_some(unsigned least, unsigned most, bool fills);
+
+/* Up to `count` runs of `units` at once, of memory that was in use before. Returns how many: none if what superslab_take would take
+ * was not. */
+unsigned superslab_take_more(struct superslab_run *runs, unsigned count, unsigned units, bool fills);
 
 /* True when the heap holds enough of what is dense for that to get huge pages; of what is not, perhaps more. */
 bool superslab_may_sort(void);
@@ -86,15 +91,15 @@ size_t superslab_field_used(void);
 bool superslab_fields_pay(size_t outside);
 bool superslab_fields_may_grow(void);
 
-/* Gives back a run, or its tail: `home` is that of the run's start. `full`: all of its pages were touched. */
-void superslab_give_run(struct superslab *home, const void *start, unsigned units, bool full);
+/* Gives back a run, or its tail: `home` is that of the run's start. `full`: all of its pages were touched. Returns whether another
+ * thread was at it meanwhile. */
+bool superslab_give_run(struct superslab *home, const void *start, unsigned units, bool full);
+
+/* The same of several. */
+bool superslab_give_runs(const struct superslab_run *runs, unsigned count);
 
 static ALWAYS_INLINE void superslab_give(struct superslab *home, const void *start, unsigned units) {
     superslab_give_run(home, start, units, false);
-}
-
-static ALWAYS_INLINE void superslab_give_full(struct superslab *home, const void *start, unsigned units) {
-    superslab_give_run(home, start, units, true);
 }
 
 /* The same for a run that holds no pages any more and reads as zero. */

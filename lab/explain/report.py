@@ -48,7 +48,7 @@ ROWS: tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...] = (
             ("dirty_units", "free units"),
             ("lazy_units", "given back lazily, not yet taken"),
             ("waiting_large", "large blocks kept for the next request"),
-            ("on_the_way", "on the way between two owners"),
+            ("on_the_way", "on the way between two owners, or at hand for slabs"),
         ),
     ),
     ("own", "own records", (("records", "slabs, heaps, magazines, maps"), ("library", "the library and its tables"))),

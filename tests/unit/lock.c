@@ -105,11 +105,13 @@ static void lock_P2_a_held_lock_is_waited_for(void **state) {
     struct lock lock = LOCK_INITIAL(3);
     atomic_store(&lock.state, 1);
     fake.opens = true;
-    lock_take(&lock);
+    assert_true(lock_take(&lock));
     assert_int_equal(atomic_load(&fake.waits), 1);
     assert_int_equal(atomic_load(&lock.state), 2);
     lock_release(&lock);
     assert_int_equal(atomic_load(&fake.wakes), 1);
+    assert_false(lock_take(&lock));
+    lock_release(&lock);
 }
 
 /* With one CPU nobody can release it while we spin; the fakes see the same either way: it ends in the wait. */

@@ -31,9 +31,10 @@ void os_name(void *address, size_t bytes, enum os_use use) {
     assert_int_equal(use, OS_RECORDS);
 }
 
-void lock_take(struct lock *lock) {
+bool lock_take(struct lock *lock) {
     assert_ptr_equal(lock, &metadata_lock);
     fake.held++;
+    return false;
 }
 
 void lock_release(struct lock *lock) {

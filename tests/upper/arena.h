@@ -18,8 +18,11 @@ static struct {
     unsigned char *start;
     unsigned char taken[ARENA_UNITS];
     unsigned in_use, refuse, full;
-    bool touched; /* runs do not read as zero */
-    bool pieces;  /* what is free lies about in the shortest runs that will do */
+    bool touched;   /* runs do not read as zero */
+    bool took_full; /* runs that are taken in advance were given back as full */
+    bool pieces;    /* what is free lies about in the shortest runs that will do */
+    unsigned waits,
+        calls; /* how many of the next calls have to wait for another thread; how many there were */
     struct superslab home;
 } arena;
 
@@ -47,28 +50,62 @@ static void arena_mark(unsigned from, unsigned units, bool taken) {
     arena.in_use += taken ? units : -units;
 }
 
-struct superslab_run superslab_take_some(unsigned least, unsigned units, bool fills) {
-    (void)fills;
-    if (arena.pieces)
-        units = least;
-    if (!arena.start)
-        arena_map();
-    if (arena.refuse > 0) {
-        arena.refuse--;
-        return (struct superslab_run){0};
-    }
+static bool arena_waits(void) {
+    arena.calls++;
+    bool waits = arena.waits > 0;
+    arena.waits -= waits;
+    return waits;
+}
+
+static struct superslab_run arena_take(unsigned units) {
     unsigned from = 0;
     while (!arena_is_free(from, units))
         assert_true(++from + units <= ARENA_UNITS);
     arena_mark(from, units, true);
-    return (struct superslab_run){arena.start + (size_t)from * UNIT_SIZE, &arena.home, units, !arena.touched,
-                                  false};
+    return (struct superslab_run){.start = arena.start + (size_t)from * UNIT_SIZE,
+                                  .home = &arena.home,
+                                  .units = units,
+                                  .zeroed = !arena.touched};
 }
 
-void superslab_give_run(struct superslab *home, const void *start, unsigned units, bool full) {
+struct superslab_run superslab_take_some(unsigned least, unsigned units, bool fills) {
+    (void)fills;
+    if (!arena.start)
+        arena_map();
+    bool waited = arena_waits();
+    if (arena.refuse > 0) {
+        arena.refuse--;
+        return (struct superslab_run){0};
+    }
+    struct superslab_run run = arena_take(arena.pieces ? least : units);
+    run.waited = waited;
+    return run;
+}
+
+unsigned superslab_take_more(struct superslab_run *runs, unsigned count, unsigned units, bool fills) {
+    (void)fills;
+    arena_waits();
+    for (unsigned i = 0; i < count && arena.touched; i++) {
+        runs[i] = arena_take(units);
+        runs[i].full = arena.took_full;
+    }
+    return arena.touched ? count : 0;
+}
+
+bool superslab_give_run(struct superslab *home, const void *start, unsigned units, bool full) {
     assert_ptr_equal(home, &arena.home);
     arena_mark((unsigned)((size_t)((const unsigned char *)start - arena.start) >> UNIT_SHIFT), units, false);
     arena.full += full ? units : 0;
+    return arena_waits();
+}
+
+bool superslab_give_runs(const struct superslab_run *runs, unsigned count) {
+    unsigned calls = arena.calls;
+    bool waited = false;
+    for (unsigned i = 0; i < count; i++)
+        waited |= superslab_give_run(runs[i].home, runs[i].start, runs[i].units, runs[i].full);
+    arena.calls = calls + 1;
+    return waited;
 }
 
 #endif

@@ -1039,6 +1039,50 @@ static void heap_packs_are_used_again(void **state) {
     heap_retire(heap);
 }
 
+/* A heap that has runs of deleted slabs at hand, as where threads wait for each other. */
+static struct heap *heap_with_slabs_at_hand(void) {
+    enum { CLASS = 40 };
+    struct heap *heap = heap_take();
+    heap->slabs = heap->slabs ? heap->slabs : metadata_new(sizeof *heap->slabs);
+    heap->slabs->most = 8;
+    take_blocks(heap, CLASS, 6 * sizeclass_table[CLASS].blocks);
+    while (live_count > 0)
+        heap_flush(heap, CLASS, &live[--live_count].block, 1);
+    assert_true(heap->slabs->count > 0);
+    return heap;
+}
+
+static void heap_with_slabs_at_hand_is_not_tidy(void **state) {
+    (void)state;
+    struct heap *heap = heap_with_slabs_at_hand();
+    heap_move_in(heap); /* looks after itself */
+    unsigned looks = 0;
+    for (size_t purged = 0; heap_tidy(heap, false, &purged) != HEAP_TIDY; looks++) {
+        assert_true(looks < 10);
+        assert_false(heap_is_tidy(heap));
+    }
+    assert_true(looks > 0);
+    assert_int_equal(heap->slabs->count, 0);
+    assert_int_equal(heap->slabs->most, 0);
+    heap_retire(heap_move_out());
+}
+
+static void heap_gives_slabs_at_hand_back_when_it_is_left(void **state) {
+    (void)state;
+    struct heap *heap = heap_with_slabs_at_hand();
+    heap_drain(heap);
+    assert_int_equal(heap->slabs->count, 0);
+    heap_retire(heap);
+    heap = heap_with_slabs_at_hand();
+    heap_retire(heap);
+    assert_int_equal(heap->slabs->count, 0);
+    heap = heap_with_slabs_at_hand();
+    heap_set_aside(heap);
+    assert_int_equal(heap->slabs->count, 0);
+    assert_ptr_equal(heap_take(), heap);
+    heap_retire(heap);
+}
+
 /* What goes back to its slab counts: for visitors, who come again, and for the janitor, who may be woken. */
 static void heap_that_flushes_is_not_tidy(void **state) {
     (void)state;
@@ -1928,6 +1972,8 @@ int main(void) {
         cmocka_unit_test_setup(heap_packs_that_rest_are_given_up, setup),
         cmocka_unit_test_setup(heap_with_packs_is_not_tidy, setup),
         cmocka_unit_test_setup(heap_packs_are_used_again, setup),
+        cmocka_unit_test_setup(heap_with_slabs_at_hand_is_not_tidy, setup),
+        cmocka_unit_test_setup(heap_gives_slabs_at_hand_back_when_it_is_left, setup),
         cmocka_unit_test_setup(heap_that_flushes_is_not_tidy, setup),
         cmocka_unit_test_setup(heap_that_goes_collects_everything, setup),
         cmocka_unit_test_setup(heap_collects_a_bounded_part, setup),

@@ -185,7 +185,8 @@ static void large_gives_the_tail_of_used_memory_home(void **state) {
         struct superslab_run run = superslab_take(2, false);
         assert_non_null(run.start);
         memset(run.start, 0xa5, 2 * UNIT_SIZE);
-        (asked[i].full ? superslab_give_full : superslab_give)(run.home, run.start, 2);
+        run.full = asked[i].full;
+        superslab_give_runs(&run, 1);
         bool zeroed;
         unsigned char *block = large_new(asked[i].size, 16, &zeroed);
         assert_ptr_equal(block, run.start); /* dirty units come first */

@@ -9,6 +9,7 @@
 
 enum { TAG = 0x12300, MOST = MARKS_BYTES };
 static char owner;
+static struct slab_hand *hand; /* with nothing at hand */
 
 static struct {
     unsigned count;
@@ -29,7 +30,7 @@ static int setup(void **state) {
 /* A slab of the class, of which `count` blocks are in the program's hands. */
 static struct slab *slab_out(unsigned class, unsigned count) {
     static void *blocks[MOST];
-    struct slab *slab = slab_new(class, 1, false, (struct inbox *)&owner, TAG | class);
+    struct slab *slab = slab_new(&hand, class, 1, false, (struct inbox *)&owner, TAG | class);
     assert_non_null(slab);
     assert_int_equal(pop_ascending(slab, blocks, count, true), count);
     return slab;
@@ -48,7 +49,7 @@ static void finish(struct slab *slab) {
     for (unsigned number = 0; number < slab->carved; number++)
         if (!is_free(slab, number))
             assert_int_equal(slab_push(slab, block_of(slab, number)), SLAB_OK);
-    slab_delete(slab);
+    slab_delete(&hand, slab);
     assert_int_equal(arena.in_use, 0);
 }
 

@@ -20,6 +20,7 @@ static _Thread_local unsigned atomic_operations;
 enum { FREERS = 4 };
 
 static struct inbox inboxes[2];
+static struct slab_hand *hand; /* with nothing at hand */
 static unsigned reported[MISUSE_KINDS];
 static const void *reported_at; /* the last one */
 
@@ -47,7 +48,8 @@ static int setup_scattered(void **state) {
 
 /* A slab all of whose blocks are in the program's hands. */
 static struct slab *new_full_slab(unsigned class, void **blocks) {
-    struct slab *slab = slab_new(class, sizeclass_table[class].units, false, &inboxes[0], 0x100 | class);
+    struct slab *slab =
+        slab_new(&hand, class, sizeclass_table[class].units, false, &inboxes[0], 0x100 | class);
     assert_non_null(slab);
     assert_int_equal(pop_ascending(slab, blocks, 4096, true), slab->blocks);
     return slab;
@@ -78,7 +80,7 @@ static unsigned collect(struct inbox *inbox) {
 
 static void delete_slab(struct slab *slab) {
     assert_true(slab_is_empty(slab));
-    slab_delete(slab);
+    slab_delete(&hand, slab);
     assert_int_equal(arena.in_use, 0);
 }
 
@@ -131,7 +133,7 @@ static void remote_inbox_holds_many_slabs(void **state) {
         for (unsigned block = 1; block < slabs[i]->blocks; block++)
             assert_int_equal(slab_push(slabs[i], blocks[i][block]), SLAB_OK);
         assert_true(slab_is_empty(slabs[i]));
-        slab_delete(slabs[i]);
+        slab_delete(&hand, slabs[i]);
     }
     assert_int_equal(arena.in_use, 0);
 }
@@ -169,7 +171,7 @@ static void remote_P1_slabs_wait_by_class(void **state) {
         for (unsigned block = 0; block < slabs[i]->blocks; block++)
             if (!(slabs[i]->bits[block / 64] >> block % 64 & 1))
                 assert_int_equal(slab_push(slabs[i], blocks[i][block]), SLAB_OK);
-        slab_delete(slabs[i]);
+        slab_delete(&hand, slabs[i]);
     }
     assert_int_equal(arena.in_use, 0);
 }
@@ -203,7 +205,7 @@ static void remote_classes_are_marked(void **state) {
     for (unsigned i = 0; i < ARRAY_LENGTH(classes); i++) {
         for (unsigned block = 1; block < slabs[i]->blocks; block++)
             assert_int_equal(slab_push(slabs[i], blocks[i][block]), SLAB_OK);
-        slab_delete(slabs[i]);
+        slab_delete(&hand, slabs[i]);
     }
     assert_int_equal(arena.in_use, 0);
 }
@@ -292,7 +294,7 @@ static void remote_slab_is_handed_over_again_to_its_new_owner(void **state) {
 static void remote_misuse_changes_nothing(void **state) {
     (void)state;
     void *blocks[512];
-    struct slab *slab = slab_new(7, sizeclass_table[7].units, false, &inboxes[0], 0x107);
+    struct slab *slab = slab_new(&hand, 7, sizeclass_table[7].units, false, &inboxes[0], 0x107);
     assert_int_equal(pop_ascending(slab, blocks, 4, true), 4);
     assert_int_equal(remote_free(slab, (char *)blocks[0] + 8), SLAB_INSIDE);
     assert_int_equal(remote_free(slab, slab->start + UNIT_SIZE), SLAB_INSIDE);
@@ -401,7 +403,7 @@ static void put_back_others(struct slab *slab) {
     for (unsigned number = 0; number < slab->blocks; number++)
         if (!(slab->bits[number / 64] >> number % 64 & 1))
             assert_int_equal(slab_push(slab, block_of(slab, number)), SLAB_OK);
-    slab_delete(slab);
+    slab_delete(&hand, slab);
 }
 
 /* Slabs of few blocks lie side by side in memory: the numbers of a word go on where the next slab begins. */
@@ -477,7 +479,7 @@ static void remote_P2_random_outboxes_come_home_once(void **state) {
         for (int i = 0; i < RANDOM_SLABS; i++) {
             assert_true(slab_is_empty(mixture.slabs[i]));
             assert_int_equal(mixture.slabs[i]->free, mixture.slabs[i]->blocks);
-            slab_delete(mixture.slabs[i]);
+            slab_delete(&hand, mixture.slabs[i]);
         }
         assert_int_equal(arena.in_use, 0);
     }
@@ -955,7 +957,7 @@ static void remote_P2_outboxes_of_many_threads(void **state) {
         for (int i = 0; i < FREERS; i++) {
             assert_int_equal(crowd.slabs[i]->free, crowd.slabs[i]->blocks);
             assert_int_equal(crowd.slabs[i]->remote_summary, 0);
-            slab_delete(crowd.slabs[i]);
+            slab_delete(&hand, crowd.slabs[i]);
         }
         assert_int_equal(arena.in_use, 0);
     }

@@ -1,5 +1,6 @@
 /* Unit tests of slab, on units that nobody may touch: the room reads no byte of a block. */
 #include "../../src/slab.c"
+#include "../../src/slab_hand.c"
 
 #include "arena.h"
 #include "kernel.h"
@@ -13,8 +14,10 @@ static char owners[2];
 #define OWNER ((struct inbox *)&owners[0])
 #define OTHER ((struct inbox *)&owners[1])
 
+static struct slab_hand *hand; /* with nothing at hand, but for tests of that */
+
 static struct slab *new_slab(unsigned class) {
-    struct slab *slab = slab_new(class, sizeclass_table[class].units, false, OWNER, TAG | class);
+    struct slab *slab = slab_new(&hand, class, sizeclass_table[class].units, false, OWNER, TAG | class);
     assert_non_null(slab);
     return slab;
 }
@@ -61,7 +64,7 @@ static void finish(struct slab *slab) {
         assert_int_equal(slab_push(slab, blocks[i]), SLAB_OK);
     check_counts(slab);
     assert_true(slab_is_empty(slab));
-    slab_delete(slab);
+    slab_delete(&hand, slab);
 }
 
 /* Puts back whatever is out and deletes the slab. */
@@ -70,7 +73,7 @@ static void put_back(struct slab *slab) {
         if (!(slab->bits[number / 64] >> number % 64 & 1))
             assert_int_equal(slab_push(slab, block_of(slab, number)), SLAB_OK);
     check_counts(slab);
-    slab_delete(slab);
+    slab_delete(&hand, slab);
 }
 
 /* used[n]: block n is in the program's hands. */
@@ -305,7 +308,7 @@ static void slab_tags_follow_the_owner(void **state) {
     assert_ptr_equal(slab->owner, OTHER);
     assert_int_equal(pagemap_tag(start), 0x45600 | 60);
     assert_int_equal(pagemap_tag(last), 0x45600 | 60);
-    slab_delete(slab);
+    slab_delete(&hand, slab);
     assert_int_equal(pagemap_tag(last), PAGEMAP_NONE);
     assert_null(pagemap_record(start));
     assert_int_equal(arena.in_use, 0);
@@ -317,7 +320,7 @@ static void slab_records_are_used_again(void **state) {
     for (int round = 0; round < 20; round++) {
         for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
             arena.refuse = 1;
-            assert_null(slab_new(class, sizeclass_table[class].units, false, OWNER, TAG | class));
+            assert_null(slab_new(&hand, class, sizeclass_table[class].units, false, OWNER, TAG | class));
             finish(new_slab(class));
         }
         if (round == 0)
@@ -325,6 +328,231 @@ static void slab_records_are_used_again(void **state) {
     }
     assert_int_equal(metadata_bytes(), before);
     assert_int_equal(arena.in_use, 0);
+}
+
+/* ---- what is at hand where threads wait for each other ---- */
+
+enum {
+    SMALL = 20, /* a class with slabs of one unit ... */
+    LONG = SIZECLASS_COUNT - 1
+};
+
+/* Slabs of SMALL are made and deleted until the hand may hold so many units. Nothing is at hand after that. */
+static void open_hand(unsigned units) {
+    arena.touched = true;
+    while (!hand || hand->most < units) {
+        arena.waits = 1;
+        slab_delete(&hand, new_slab(SMALL));
+        while (hand->count > 0)
+            slab_hand_give_oldest(hand, 1);
+    }
+    arena.waits = 0;
+    assert_int_equal(hand->most, units);
+    assert_int_equal(arena.in_use, 0);
+}
+
+static void close_hand(void) {
+    slab_hand_empty(hand);
+    arena.touched = false;
+    assert_int_equal(arena.in_use, 0);
+    assert_true(!hand || hand->most == 0);
+    assert_int_equal(slabs.granted, 0);
+}
+
+static void hand_has_nothing_where_nobody_waits(void **state) {
+    (void)state;
+    arena.touched = true;
+    struct slab *slabs_of_one[8];
+    for (unsigned i = 0; i < 8; i++)
+        slabs_of_one[i] = new_slab(SMALL);
+    assert_int_equal(arena.in_use, 8);
+    for (unsigned i = 0; i < 8; i++)
+        slab_delete(&hand, slabs_of_one[i]);
+    assert_int_equal(arena.in_use, 0);
+    assert_null(hand);
+    close_hand();
+}
+
+static void hand_keeps_runs_and_records_where_threads_wait(void **state) {
+    (void)state;
+    open_hand(4);
+    struct slab *slab = new_slab(SMALL);
+    unsigned char *start = slab->start;
+    slab_delete(&hand, slab);
+    assert_int_equal(pagemap_tag(start), PAGEMAP_NONE);
+    assert_int_equal(arena.in_use, 1);
+    unsigned calls = arena.calls;
+    assert_ptr_equal(new_slab(SMALL), slab);
+    assert_ptr_equal(slab->start, start);
+    assert_false(slab->untouched);
+    assert_int_equal(arena.calls, calls);
+    slab_delete(&hand, slab);
+    slab = new_slab(SMALL + 1); /* of another class: what is at hand is for any */
+    assert_ptr_equal(slab->start, start);
+    assert_int_equal(slab->class, SMALL + 1);
+    finish(slab);
+    close_hand();
+}
+
+/* A record has as many lines as its class needs, and a run as many units. */
+static void hand_gives_only_what_fits(void **state) {
+    (void)state;
+    open_hand(8);
+    finish(new_slab(SMALL));
+    assert_int_equal(hand->count, 1);
+    struct slab *many = new_slab(0), *long_one = new_slab(LONG);
+    assert_int_equal(hand->count, 1);
+    finish(many);
+    finish(long_one);
+    assert_true(hand->count >= 2);
+    finish(new_slab(0));
+    finish(new_slab(LONG));
+    close_hand();
+}
+
+static void P5_hand_holds_no_more_than_it_may(void **state) {
+    (void)state;
+    struct slab *many[3 * SLAB_HAND_UNITS];
+    for (unsigned most = 4; most <= SLAB_HAND_UNITS; most += 4) {
+        open_hand(most);
+        for (unsigned i = 0; i < 3 * SLAB_HAND_UNITS; i++)
+            many[i] = new_slab(SMALL);
+        unsigned held = hand->units;
+        for (unsigned i = 0; i < 3 * SLAB_HAND_UNITS; i++) {
+            arena.waits = hand->most == most ? 0 : 1; /* it stays as it is */
+            slab_delete(&hand, many[i]);
+            assert_true(hand->units <= hand->most && hand->count <= SLAB_HAND_MOST);
+            held = hand->units > held ? hand->units : held;
+        }
+        assert_int_equal(held, most < SLAB_HAND_MOST ? most : SLAB_HAND_MOST);
+        close_hand();
+    }
+    open_hand(SLAB_HAND_UNITS); /* long ones: as many units */
+    for (unsigned i = 0; i < 16; i++)
+        many[i] = new_slab(LONG);
+    for (unsigned i = 0; i < 16; i++) {
+        arena.waits = 1;
+        slab_delete(&hand, many[i]);
+        assert_true(hand->units <= SLAB_HAND_UNITS);
+    }
+    assert_true(hand->units > SLAB_HAND_UNITS / 2);
+    close_hand();
+}
+
+/* All hands: what each may have anyway, and 8 MiB. */
+static void P5_hands_share_what_they_are_granted(void **state) {
+    (void)state;
+    static struct slab_hand *many[40];
+    unsigned beyond = 0;
+    for (unsigned i = 0; i < 40; i++) {
+        for (unsigned times = 0; times < SLAB_HAND_UNITS; times++)
+            slab_hand_learn(&many[i], true);
+        assert_true(many[i]->most >= SURE && many[i]->most <= SLAB_HAND_UNITS);
+        beyond += many[i]->most - SURE;
+    }
+    assert_int_equal(many[0]->most, SLAB_HAND_UNITS);
+    assert_int_equal(many[39]->most, SURE);
+    assert_true(beyond <= GRANTED && beyond > GRANTED - STEP);
+    slab_hand_empty(many[0]);
+    for (unsigned times = 0; times < SLAB_HAND_UNITS; times++)
+        slab_hand_learn(&many[39], true);
+    assert_int_equal(many[39]->most, SLAB_HAND_UNITS);
+    for (unsigned i = 0; i < 40; i++)
+        slab_hand_empty(many[i]);
+    close_hand();
+}
+
+/* Runs of which somebody else may be in need are given back by and by. */
+static void hand_gets_smaller_where_nobody_waits(void **state) {
+    (void)state;
+    open_hand(SLAB_HAND_UNITS);
+    struct slab *many[24];
+    for (unsigned round = 0; round < 100 && hand->most > 0; round++) {
+        for (unsigned i = 0; i < 24; i++)
+            many[i] = new_slab(SMALL);
+        for (unsigned i = 0; i < 24; i++)
+            slab_delete(&hand, many[i]);
+    }
+    assert_int_equal(hand->most, 0);
+    close_hand();
+}
+
+static void hand_is_empty_after_a_rest(void **state) {
+    (void)state;
+    open_hand(8);
+    finish(new_slab(SMALL));
+    assert_true(slab_hand_rest(hand, false)); /* it was used */
+    assert_int_equal(hand->count, 1);
+    finish(new_slab(SMALL));
+    assert_true(slab_hand_rest(hand, false));
+    assert_false(slab_hand_rest(hand, false));
+    assert_int_equal(arena.in_use, 0);
+    open_hand(8);
+    finish(new_slab(SMALL));
+    assert_false(slab_hand_rest(hand, true)); /* now */
+    close_hand();
+}
+
+static void hand_takes_runs_in_advance(void **state) {
+    (void)state;
+    open_hand(16);
+    struct slab *many[16];
+    arena.took_full = true;
+    unsigned calls = arena.calls;
+    for (unsigned i = 0; i < 16; i++)
+        many[i] = new_slab(SMALL);
+    arena.took_full = false;
+    assert_true(arena.calls < calls + 10);
+    assert_int_equal(arena.in_use, 16 + hand->units);
+    assert_true(hand->count > 0);
+    unsigned full = arena.full, taken = hand->count;
+    slab_hand_empty(hand); /* what was full still is */
+    assert_int_equal(arena.full, full + taken);
+    for (unsigned i = 0; i < 16; i++)
+        slab_delete(&hand, many[i]);
+    assert_int_equal(arena.full, full + taken);
+    close_hand();
+}
+
+/* What a slab's pages hold is told when they are given back, whoever has waited with it. */
+static void hand_tells_what_is_full(void **state) {
+    (void)state;
+    open_hand(8);
+    unsigned full = arena.full;
+    struct slab *whole = new_slab(SMALL), *untouched = new_slab(SMALL);
+    finish(whole); /* all of its blocks were handed out */
+    slab_delete(&hand, untouched);
+    assert_int_equal(hand->count, 2);
+    slab_hand_empty(hand);
+    assert_int_equal(arena.full, full + 1);
+    close_hand();
+}
+
+static void hand_is_given_back_before_there_is_no_memory(void **state) {
+    (void)state;
+    open_hand(8);
+    finish(new_slab(SMALL));
+    arena.refuse = 1;
+    struct slab *slab = new_slab(LONG);
+    assert_int_equal(hand->count, 0);
+    finish(slab);
+    slab_hand_empty(hand);
+    arena.refuse = 1;
+    assert_null(slab_new(&hand, 0, 1, false, OWNER, TAG));
+    close_hand();
+}
+
+/* Where the heap grows what is at hand would be memory beside it that serves nobody. */
+static void hand_is_given_back_when_new_memory_comes(void **state) {
+    (void)state;
+    open_hand(8);
+    finish(new_slab(SMALL));
+    arena.touched = false;
+    struct slab *slab = new_slab(LONG);
+    assert_int_equal(hand->count, 0);
+    assert_int_equal(arena.in_use, slab->units);
+    finish(slab);
+    close_hand();
 }
 
 /* ---- a burst: many blocks of one slab at once ---- */
@@ -665,6 +893,17 @@ int main(void) {
         cmocka_unit_test_setup(slab_finds_all_free_pages, kernel_reset),
         cmocka_unit_test_setup(slab_tags_follow_the_owner, kernel_reset),
         cmocka_unit_test_setup(slab_records_are_used_again, kernel_reset),
+        cmocka_unit_test_setup(hand_has_nothing_where_nobody_waits, kernel_reset),
+        cmocka_unit_test_setup(hand_keeps_runs_and_records_where_threads_wait, kernel_reset),
+        cmocka_unit_test_setup(hand_gives_only_what_fits, kernel_reset),
+        cmocka_unit_test_setup(P5_hand_holds_no_more_than_it_may, kernel_reset),
+        cmocka_unit_test_setup(P5_hands_share_what_they_are_granted, kernel_reset),
+        cmocka_unit_test_setup(hand_gets_smaller_where_nobody_waits, kernel_reset),
+        cmocka_unit_test_setup(hand_is_empty_after_a_rest, kernel_reset),
+        cmocka_unit_test_setup(hand_takes_runs_in_advance, kernel_reset),
+        cmocka_unit_test_setup(hand_tells_what_is_full, kernel_reset),
+        cmocka_unit_test_setup(hand_is_given_back_before_there_is_no_memory, kernel_reset),
+        cmocka_unit_test_setup(hand_is_given_back_when_new_memory_comes, kernel_reset),
         cmocka_unit_test_setup(slab_pops_every_run_of_neighbours, kernel_reset),
         cmocka_unit_test_setup(slab_pops_scattered_words, kernel_reset),
         cmocka_unit_test_setup(slab_pops_the_first_apart, kernel_reset),

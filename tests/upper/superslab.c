@@ -121,10 +121,33 @@ static bool run_take(unsigned units) {
     return run_take_some(units, units);
 }
 
+/* Several at once, of memory that was in use. */
+static void run_take_more(unsigned count, unsigned units) {
+    struct superslab_run more[RUNS];
+    unsigned have = superslab_take_more(more, count, units, run_fills);
+    assert_true(have <= count);
+    for (unsigned i = 0; i < have; i++) {
+        assert_false(more[i].zeroed);
+        assert_true(run_check(more[i], units, units));
+    }
+}
+
 static void run_give(unsigned which) {
     struct run *run = &runs[which];
     superslab_give(run->home, run->start, run->units);
     *run = runs[--run_count];
+}
+
+/* One and those behind it, at once. */
+static void run_give_some(unsigned which, unsigned count) {
+    struct superslab_run some[8];
+    unsigned gone = 0;
+    for (; gone < count && which < run_count; gone++) {
+        struct run *run = &runs[which];
+        some[gone] = (struct superslab_run){run->start, run->home, run->units, .full = gone == 3};
+        *run = runs[--run_count];
+    }
+    superslab_give_runs(some, gone);
 }
 
 /* Gives back the tail only. */
@@ -174,8 +197,10 @@ static void random_step(uint64_t *seed) {
         run_take_field(units, what < 10 || !run_take_field(units, false));
     else if (!run || (what < 45 && run_count < RUNS))
         assert_true(run_take_some(1 + random_below(seed, units), units));
+    else if (what < 50 && run_count + 8 < RUNS)
+        run_take_more(1 + random_below(seed, 8), units);
     else if (what < 85)
-        run_give((unsigned)(run - runs));
+        run_give_some((unsigned)(run - runs), 1 + random_below(seed, random_below(seed, 4) ? 1 : 8));
     else if (what < 90 && run->units > 1)
         run_shorten(run, 1 + random_below(seed, run->units - 1));
     else if (what < 96)
@@ -379,6 +404,47 @@ static void superslab_purge_keeps_and_counts(void **state) {
     assert_int_equal(purged + superslab_dirty_bytes(), 256 * (size_t)UNIT_SIZE);
     assert_int_equal(superslab_purge(keep, ALWAYS), 0);
     check_room();
+}
+
+/* Lowest first, as one by one; and none where superslab_take would take what is not in memory. */
+static void superslab_takes_more_of_what_is_warm(void **state) {
+    (void)state;
+    struct superslab_run first[8], more[8];
+    for (int i = 0; i < 8; i++)
+        first[i] = superslab_take(2, false);
+    assert_int_equal(superslab_take_more(more, 8, 2, false), 0);
+    superslab_give_runs(first, 8);
+    assert_int_equal(superslab_dirty_bytes(), 16 * (size_t)UNIT_SIZE);
+    assert_int_equal(superslab_take_more(more, 5, 2, false), 5);
+    for (int i = 0; i < 5; i++) {
+        assert_ptr_equal(more[i].start, first[i].start);
+        assert_ptr_equal(more[i].home, first[i].home);
+        assert_int_equal(more[i].units, 2);
+    }
+    assert_int_equal(superslab_take_more(more + 5, 3, 7, false), 0); /* six are left */
+    assert_int_equal(superslab_take_more(more + 5, 3, 6, false), 1);
+    assert_int_equal(superslab_dirty_bytes(), 0);
+    superslab_give_runs(more, 6);
+    check_room();
+}
+
+/* What comes back at once and is alike is told from what is not. */
+static void superslab_notes_what_of_several_is_full(void **state) {
+    (void)state;
+    superslab_configure(SIZE_MAX, true, false);
+    struct superslab_run some[4];
+    for (int i = 0; i < 4; i++) {
+        some[i] = superslab_take(1, false);
+        some[i].full = i == 1 || i == 2;
+    }
+    superslab_give_runs(some, 4);
+    for (int i = 0; i < 4; i++) {
+        struct superslab_run again = superslab_take(1, false);
+        assert_ptr_equal(again.start, some[i].start);
+        assert_int_equal(again.full, i == 1 || i == 2);
+        some[i] = again;
+    }
+    superslab_give_runs(some, 4);
 }
 
 static void superslab_what_rested_is_what_nobody_had(void **state) {
@@ -1499,13 +1565,15 @@ static void superslab_knows_which_units_are_full(void **state) {
     (void)state;
     struct superslab_run run = superslab_take(4, false);
     assert_false(run.full);
-    superslab_give_full(run.home, run.start, 4);
+    run.full = true;
+    superslab_give_runs(&run, 1);
     run = superslab_take(2, false);
     assert_true(run.full);
     struct superslab_run other = superslab_take(2, false);
     assert_true(other.full);
     superslab_give(run.home, run.start, 2);
-    superslab_give_full(other.home, other.start, 2);
+    other.full = true;
+    superslab_give_runs(&other, 1);
     run = superslab_take(2, false); /* the lowest: as it was given back last */
     assert_false(run.full);
     superslab_give(run.home, run.start, 2);
@@ -1597,6 +1665,8 @@ int main(void) {
         cmocka_unit_test_setup(superslab_P4_what_is_not_unmapped_is_dirty, setup),
         cmocka_unit_test_setup(superslab_maps_no_more_than_it_has_records_for, setup),
         cmocka_unit_test_setup(superslab_purge_keeps_and_counts, setup),
+        cmocka_unit_test_setup(superslab_takes_more_of_what_is_warm, setup),
+        cmocka_unit_test_setup(superslab_notes_what_of_several_is_full, setup),
         cmocka_unit_test_setup(superslab_what_rested_is_what_nobody_had, setup),
         cmocka_unit_test_setup(superslab_purge_is_bounded, setup),
         cmocka_unit_test_setup(superslab_zeroed_after_purge_is_true, setup),
