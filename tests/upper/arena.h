@@ -21,6 +21,7 @@ static struct {
     bool touched;   /* runs do not read as zero */
     bool took_full; /* runs that are taken in advance were given back as full */
     bool pieces;    /* what is free lies about in the shortest runs that will do */
+    unsigned fewer; /* runs than are asked for come in advance */
     unsigned waits,
         calls; /* how many of the next calls have to wait for another thread; how many there were */
     struct superslab home;
@@ -85,11 +86,12 @@ struct superslab_run superslab_take_some(unsigned least, unsigned units, bool fi
 unsigned superslab_take_more(struct superslab_run *runs, unsigned count, unsigned units, bool fills) {
     (void)fills;
     arena_waits();
-    for (unsigned i = 0; i < count && arena.touched; i++) {
+    count = arena.touched && count > arena.fewer ? count - arena.fewer : 0;
+    for (unsigned i = 0; i < count; i++) {
         runs[i] = arena_take(units);
         runs[i].full = arena.took_full;
     }
-    return arena.touched ? count : 0;
+    return count;
 }
 
 bool superslab_give_run(struct superslab *home, const void *start, unsigned units, bool full) {

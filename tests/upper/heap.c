@@ -1064,6 +1064,12 @@ static void heap_with_slabs_at_hand_is_not_tidy(void **state) {
     assert_true(looks > 0);
     assert_int_equal(heap->slabs->count, 0);
     assert_int_equal(heap->slabs->most, 0);
+    heap->slabs->most = 8; /* used, and nothing else has changed */
+    heap->slabs->used = true;
+    size_t purged = 0;
+    assert_int_equal(heap_tidy(heap, false, &purged), HEAP_UNSETTLED);
+    assert_int_equal(heap_tidy(heap, false, &purged), HEAP_TIDY);
+    assert_int_equal(heap->slabs->most, 0);
     heap_retire(heap_move_out());
 }
 

@@ -495,7 +495,7 @@ static void hand_is_empty_after_a_rest(void **state) {
 
 static void hand_takes_runs_in_advance(void **state) {
     (void)state;
-    open_hand(16);
+    open_hand(8);
     struct slab *many[16];
     arena.took_full = true;
     unsigned calls = arena.calls;
@@ -504,6 +504,7 @@ static void hand_takes_runs_in_advance(void **state) {
     arena.took_full = false;
     assert_true(arena.calls < calls + 10);
     assert_int_equal(arena.in_use, 16 + hand->units);
+    assert_true(hand->units <= 4); /* half of it is for what is deleted */
     assert_true(hand->count > 0);
     unsigned full = arena.full, taken = hand->count;
     slab_hand_empty(hand); /* what was full still is */
@@ -511,6 +512,77 @@ static void hand_takes_runs_in_advance(void **state) {
     for (unsigned i = 0; i < 16; i++)
         slab_delete(&hand, many[i]);
     assert_int_equal(arena.full, full + taken);
+    close_hand();
+}
+
+/* Records that were taken for runs that did not come are used again. */
+static void hand_loses_no_record(void **state) {
+    (void)state;
+    open_hand(16);
+    arena.fewer = 2;
+    struct slab *many[12];
+    uint64_t before = 0;
+    for (unsigned round = 0; round < 50; round++) {
+        for (unsigned i = 0; i < 12; i++)
+            many[i] = new_slab(SMALL);
+        for (unsigned i = 0; i < 12; i++)
+            slab_delete(&hand, many[i]);
+        slab_hand_give_all(hand);
+        open_hand(16);
+        if (round == 0)
+            before = metadata_bytes();
+    }
+    assert_int_equal(metadata_bytes(), before);
+    arena.fewer = 0;
+    close_hand();
+}
+
+static void hand_gives_half_back_at_once(void **state) {
+    (void)state;
+    open_hand(16);
+    struct slab *many[17];
+    for (unsigned i = 0; i < 17; i++)
+        many[i] = new_slab(SMALL);
+    slab_hand_give_oldest(hand, hand->count);
+    for (unsigned i = 0; i < 16; i++)
+        slab_delete(&hand, many[i]);
+    assert_int_equal(hand->count, 16);
+    unsigned calls = arena.calls;
+    slab_delete(&hand, many[16]);
+    assert_int_equal(arena.calls, calls + 1);
+    assert_int_equal(hand->count, 9);
+    assert_ptr_equal(hand->of[0], many[8]); /* the oldest have gone */
+    close_hand();
+}
+
+static void hand_knows_that_its_runs_were_touched(void **state) {
+    (void)state;
+    struct slab *slab = new_slab(SMALL);
+    assert_true(slab->untouched);
+    slab_hand_learn(&hand, true);
+    slab_delete(&hand, slab);
+    assert_int_equal(hand->count, 1);
+    assert_ptr_equal(new_slab(SMALL), slab);
+    assert_false(slab->untouched);
+    slab_delete(&hand, slab);
+    close_hand();
+}
+
+static void hand_is_given_back_near_a_limit(void **state) {
+    (void)state;
+    open_hand(8);
+    finish(new_slab(SMALL));
+    struct slab *slab = new_slab(LONG);
+    assert_int_equal(hand->count, 1);
+    limit_configure(SIZE_MAX - 1, 1, 0);
+    limit_hold(MIB);
+    assert_true(limit_near());
+    slab_delete(&hand, slab);
+    assert_int_equal(hand->count, 0);
+    assert_int_equal(arena.in_use, 0);
+    limit_give(MIB);
+    limit_configure(0, 0, 0);
+    assert_false(limit_near());
     close_hand();
 }
 
@@ -523,6 +595,10 @@ static void hand_tells_what_is_full(void **state) {
     finish(whole); /* all of its blocks were handed out */
     slab_delete(&hand, untouched);
     assert_int_equal(hand->count, 2);
+    slab_hand_empty(hand);
+    assert_int_equal(arena.full, full + 1);
+    open_hand(8);
+    finish(new_slab(LONG)); /* blocks with pages between their ends */
     slab_hand_empty(hand);
     assert_int_equal(arena.full, full + 1);
     close_hand();
@@ -901,6 +977,10 @@ int main(void) {
         cmocka_unit_test_setup(hand_gets_smaller_where_nobody_waits, kernel_reset),
         cmocka_unit_test_setup(hand_is_empty_after_a_rest, kernel_reset),
         cmocka_unit_test_setup(hand_takes_runs_in_advance, kernel_reset),
+        cmocka_unit_test_setup(hand_loses_no_record, kernel_reset),
+        cmocka_unit_test_setup(hand_gives_half_back_at_once, kernel_reset),
+        cmocka_unit_test_setup(hand_knows_that_its_runs_were_touched, kernel_reset),
+        cmocka_unit_test_setup(hand_is_given_back_near_a_limit, kernel_reset),
         cmocka_unit_test_setup(hand_tells_what_is_full, kernel_reset),
         cmocka_unit_test_setup(hand_is_given_back_before_there_is_no_memory, kernel_reset),
         cmocka_unit_test_setup(hand_is_given_back_when_new_memory_comes, kernel_reset),

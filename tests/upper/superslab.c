@@ -17,6 +17,8 @@ bool fake_addresses_are_few(void);
 #include "unit/unit.h"
 
 #include <limits.h>
+#include <pthread.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -445,6 +447,49 @@ static void superslab_notes_what_of_several_is_full(void **state) {
         some[i] = again;
     }
     superslab_give_runs(some, 4);
+    assert_int_equal(superslab_take_more(some, 4, 1, false), 4);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(some[i].full, i == 1 || i == 2);
+    superslab_give_runs(some, 4);
+}
+
+static atomic_bool is_held;
+
+/* Until somebody waits for it. */
+static void *hold_lock(void *unused) {
+    superslab_lock(true);
+    atomic_store(&is_held, true);
+    while (atomic_load(&superslabs.lock.state) != 2) /* as lock.c has it */
+        sched_yield();
+    superslab_lock(false);
+    return unused;
+}
+
+static pthread_t holder(void) {
+    pthread_t thread;
+    atomic_store(&is_held, false);
+    assert_int_equal(pthread_create(&thread, NULL, hold_lock, NULL), 0);
+    while (!atomic_load(&is_held))
+        sched_yield();
+    return thread;
+}
+
+static void superslab_tells_that_it_was_waited_for(void **state) {
+    (void)state;
+    pthread_t thread = holder();
+    struct superslab_run run = superslab_take(1, false);
+    assert_true(run.waited);
+    pthread_join(thread, NULL);
+    thread = holder();
+    assert_true(superslab_give_run(run.home, run.start, 1, false));
+    pthread_join(thread, NULL);
+    run = superslab_take(1, false);
+    assert_false(run.waited);
+    thread = holder();
+    assert_true(superslab_give_runs(&run, 1));
+    pthread_join(thread, NULL);
+    run = superslab_take(1, false);
+    assert_false(superslab_give_runs(&run, 1));
 }
 
 static void superslab_what_rested_is_what_nobody_had(void **state) {
@@ -1667,6 +1712,7 @@ int main(void) {
         cmocka_unit_test_setup(superslab_purge_keeps_and_counts, setup),
         cmocka_unit_test_setup(superslab_takes_more_of_what_is_warm, setup),
         cmocka_unit_test_setup(superslab_notes_what_of_several_is_full, setup),
+        cmocka_unit_test_setup(superslab_tells_that_it_was_waited_for, setup),
         cmocka_unit_test_setup(superslab_what_rested_is_what_nobody_had, setup),
         cmocka_unit_test_setup(superslab_purge_is_bounded, setup),
         cmocka_unit_test_setup(superslab_zeroed_after_purge_is_true, setup),
