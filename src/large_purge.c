@@ -68,7 +68,7 @@ size_t large_purge_rested(void) {
     size_t rested = spare_rested_bytes(), keep = spare_waiting_bytes() - rested;
     favour_release(&larges.lock);
     struct large *large;
-    for (unsigned i = 0; i < LARGE_WAITING_MOST && (large = large_give_up(keep, false)) != NULL; i++)
+    for (unsigned i = 0; i < LARGE_WAITING_FEW && (large = large_give_up(keep, false)) != NULL; i++)
         purged += large_release(large);
     return purged;
 }

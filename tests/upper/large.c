@@ -128,7 +128,8 @@ static void check_cache(void) {
     large_gather_now();
     assert_true(spare_resident_bytes() <= larges.cache_limit);
     assert_true(spare_mapping_bytes() <= large_mapped_bytes());
-    assert_true(larges.waiting <= LARGE_WAITING_MOST);
+    bool sparse = spare_resident_bytes() <= LARGE_WAITING_SPARSE;
+    assert_true(larges.waiting <= (sparse ? LARGE_WAITING_MOST : LARGE_WAITING_FEW));
     size_t bytes = 0;
     for (unsigned i = 0; i < ARRAY_LENGTH(large_cache); i++) {
         assert_int_equal(large_cache[i] != NULL, i < larges.waiting);
@@ -266,14 +267,62 @@ static void large_P2_counts_what_is_in_memory(void **state) {
 
 static void large_P2_cache_is_bounded_in_places(void **state) {
     (void)state;
-    void *blocks[LARGE_WAITING_MOST + 5];
+    void *blocks[LARGE_WAITING_FEW + 5];
     large_configure(GIB);
     for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
-        blocks[i] = new_block(MIB + 1);
-    size_t each = record_of(blocks[0])->extent;
+        blocks[i] = new_dense_block(70000);
     for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
         delete_block(blocks[i]);
-    assert_int_equal(large_cached_bytes(), LARGE_WAITING_MOST * each);
+    large_gather_now();
+    assert_int_equal(larges.waiting, LARGE_WAITING_FEW);
+    check_cache();
+}
+
+/* Blocks of which little is in memory have more places, as long as it is little in all. */
+static void large_P2_sparse_blocks_have_more_places(void **state) {
+    (void)state;
+    static void *blocks[LARGE_WAITING_MOST + 5];
+    bool zeroed;
+    large_configure(GIB);
+    superslab_purge(0, ALWAYS); /* nothing is in memory */
+    for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
+        assert_non_null(blocks[i] = large_new(40000, 16, &zeroed));
+    for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
+        delete_block(blocks[i]);
+    large_gather_now();
+    assert_int_equal(larges.waiting, LARGE_WAITING_MOST);
+    check_cache();
+    large_purge(0, ALWAYS);
+    unsigned some = LARGE_WAITING_SPARSE / (12 * KIB) + 100; /* of three pages each */
+    for (unsigned i = 0; i < some; i++)
+        blocks[i] = new_block(40000);
+    for (unsigned i = 0; i < some; i++)
+        delete_block(blocks[i]);
+    large_gather_now();
+    assert_in_range(larges.waiting, LARGE_WAITING_FEW + 1, some - 1);
+    assert_in_range(spare_resident_bytes(), LARGE_WAITING_SPARSE / 2, LARGE_WAITING_SPARSE);
+    check_cache();
+}
+
+/* One look gives up a bounded number of what rested. */
+static void large_many_that_rest_go_by_and_by(void **state) {
+    (void)state;
+    static void *blocks[3 * LARGE_WAITING_FEW];
+    bool zeroed;
+    superslab_purge(0, ALWAYS);
+    for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
+        assert_non_null(blocks[i] = large_new(40000, 16, &zeroed));
+    for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
+        delete_block(blocks[i]);
+    large_purge_rested();
+    unsigned before = larges.waiting;
+    assert_int_equal(before, ARRAY_LENGTH(blocks));
+    for (unsigned looks = 1; larges.waiting > 0; looks++) {
+        large_purge_rested();
+        assert_true(before - larges.waiting <= LARGE_WAITING_FEW);
+        before = larges.waiting;
+        assert_true(looks <= 4);
+    }
     check_cache();
 }
 
@@ -2508,24 +2557,24 @@ static void large_P2_what_is_at_hand_counts_with_the_others(void **state) {
 /* What was at hand waits with the others from the first look on: within the same places. */
 static void large_P2_at_hand_has_no_places_of_its_own(void **state) {
     (void)state;
-    void *blocks[LARGE_WAITING_MOST], *last[3];
+    void *blocks[LARGE_WAITING_FEW], *last[3];
     large_configure(GIB);
     for (unsigned i = 0; i < ARRAY_LENGTH(last); i++)
-        last[i] = new_block(MIB + 1);
+        last[i] = new_dense_block(70000);
     for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
-        blocks[i] = new_block(MIB + 1);
+        blocks[i] = new_dense_block(70000);
     for (unsigned i = 0; i < 2 * ARRAY_LENGTH(last); i++) { /* from now on they need not be measured */
         delete_block(last[i % ARRAY_LENGTH(last)]);
-        last[i % ARRAY_LENGTH(last)] = new_block(MIB + 1);
+        last[i % ARRAY_LENGTH(last)] = new_dense_block(70000);
     }
     for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
         delete_block(blocks[i]);
     for (unsigned i = 0; i < ARRAY_LENGTH(last); i++)
         delete_block(last[i]);
-    assert_int_equal(larges.waiting, LARGE_WAITING_MOST);
+    assert_int_equal(larges.waiting, LARGE_WAITING_FEW);
     assert_int_equal(larges.recent.count, ARRAY_LENGTH(last));
     check_cache();
-    assert_int_equal(larges.waiting, LARGE_WAITING_MOST);
+    assert_int_equal(larges.waiting, LARGE_WAITING_FEW);
 }
 
 /* Slack goes with what has rested only when it is as old. */
@@ -2659,7 +2708,7 @@ static void large_parts_hold_their_share(void **state) {
 /* Slack that is hardly in memory is nobody's pages, and no place of its own among those that wait. */
 static void large_P2_cold_slack_stays_where_it_is(void **state) {
     (void)state;
-    static void *runs[LARGE_WAITING_MOST];
+    static void *runs[LARGE_WAITING_FEW];
     large_configure(GIB);
     for (unsigned i = 0; i < ARRAY_LENGTH(runs); i++)
         runs[i] = new_dense_block(150000);
@@ -2669,7 +2718,7 @@ static void large_P2_cold_slack_stays_where_it_is(void **state) {
     for (unsigned i = 0; i < ARRAY_LENGTH(runs); i++)
         delete_block(runs[i]);
     large_gather_now();
-    assert_int_equal(larges.waiting, LARGE_WAITING_MOST);
+    assert_int_equal(larges.waiting, LARGE_WAITING_FEW);
     void *next = new_block(90 * MIB);
     assert_int_equal(record_of(live)->extent, 20 * MIB);
     assert_int_equal(seams_count(&record_of(next)->seams), 0);
@@ -3032,6 +3081,8 @@ int main(void) {
         cmocka_unit_test_setup(large_sizes_that_no_system_has, setup),
         cmocka_unit_test_setup(large_P2_cache_is_bounded_in_bytes, setup),
         cmocka_unit_test_setup(large_P2_cache_is_bounded_in_places, setup),
+        cmocka_unit_test_setup(large_P2_sparse_blocks_have_more_places, setup),
+        cmocka_unit_test_setup(large_many_that_rest_go_by_and_by, setup),
         cmocka_unit_test_setup(large_cache_makes_way, setup),
         cmocka_unit_test_setup(large_cached_mapping_is_used_again, setup),
         cmocka_unit_test_setup(large_P2_counts_what_is_in_memory, setup),
