@@ -15,8 +15,7 @@
  * blocks are solid: mappings of whole huge pages, which nobody tears, and any of which serves what is shorter (lengths.h).
  *
  * P1  a record in use describes exactly one live block, and its first unit has its tag; one at hand has that, too, but another start
- * P2  what waits holds at most the configured bytes in memory, as measured, in at most LARGE_WAITING_FEW blocks, or LARGE_WAITING_MOST
- *     while that is LARGE_WAITING_SPARSE at most
+ * P2  what waits holds at most the configured bytes in memory, as measured, in LARGE_WAITING_FEW blocks, or MOST while that is SPARSE at most
  * P3  nothing is unmapped that this room did not map; what cannot be unmapped is kept for reuse
  * P4  what threads have at hand is bounded, for each and in all; it is nobody else's until its thread goes, or a visitor comes
  *

@@ -137,15 +137,16 @@ size_t large_overhang(size_t more) {
     return holds > most ? holds - most : 0;
 }
 
-/* Blocks of which little is in memory are worth little but the calls that made them, and had better wait than be made, and measured, anew. */
-static bool large_lacks_place(void) {
-    return larges.waiting > LARGE_WAITING_FEW &&
-           (spare_resident_bytes() > LARGE_WAITING_SPARSE || larges.waiting > LARGE_WAITING_MOST);
+/* More wait than always may. Blocks of which little is in memory are worth little but the calls that made them, and had better wait than
+ * be made, and measured, anew. */
+static COLD bool large_many_are_too_many(void) {
+    return spare_resident_bytes() > LARGE_WAITING_SPARSE || larges.waiting > LARGE_WAITING_MOST;
 }
 
 static bool large_has_too_many(void) {
     size_t waiting = spare_resident_bytes() + larges.recent.resident;
-    return waiting > limit_keep(larges.cache_limit, waiting) || large_lacks_place();
+    bool many = larges.waiting > LARGE_WAITING_FEW;
+    return waiting > limit_keep(larges.cache_limit, waiting) || (UNLIKELY(many) && large_many_are_too_many());
 }
 
 static bool large_holds_too_much(void) {
@@ -206,11 +207,16 @@ struct large *large_take_rested(size_t bytes, size_t most) {
     return large;
 }
 
+static COLD void large_find_place(struct large **out) {
+    if (large_many_are_too_many())
+        large_push(out, large_give_up_oldest());
+}
+
 void large_gather(struct large **out) {
     for (struct large *large; (large = large_take_rested(0, LARGE_MOST)) != NULL;) {
         large_wait(large);
-        if (large_lacks_place())
-            large_push(out, large_give_up_oldest());
+        if (UNLIKELY(larges.waiting > LARGE_WAITING_FEW))
+            large_find_place(out);
     }
 }
 
