@@ -1,13 +1,14 @@
 /*
  * calls.h: counts the system calls for memory, from inside the process and for any allocator.
  *
- * A seccomp filter turns each mmap, munmap, mremap, madvise, mprotect and brk into a signal; its handler counts the
+ * A seccomp filter turns each mmap, munmap, mremap, madvise, mprotect, brk and mincore into a signal; its handler counts the
  * call and makes it, from the one instruction that the filter lets through. What the library says of itself
  * (HAKMEM_SS_OS_STATS) is not asked, so that a call it forgets to count is counted all the same.
  *
  *   calls_start()           from here on calls are counted, in all threads started later. SKIP where it cannot be.
  *   calls_now()             the counts up to now
- *   calls_between(a, b)     how many calls of all kinds lie between
+ *   calls_between(a, b)     how many calls lie between of all kinds but mincore, which changes nothing
+ *   calls_asked(a, b)       how many calls of mincore
  */
 #ifndef HAKMEM_TESTS_BARS_CALLS_H
 #define HAKMEM_TESTS_BARS_CALLS_H
@@ -22,12 +23,15 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 
-enum { CALLS_KINDS = 6 };
+enum {
+    CALLS_KINDS = 7,
+    CALLS_CHANGE = 6 /* ... of which so many change something, and the last only asks */
+};
 
-static const char *const calls_names[CALLS_KINDS] = {"mmap",    "munmap",   "mremap",
-                                                     "madvise", "mprotect", "brk"};
-static const long calls_numbers[CALLS_KINDS] = {SYS_mmap,    SYS_munmap,   SYS_mremap,
-                                                SYS_madvise, SYS_mprotect, SYS_brk};
+static const char *const calls_names[CALLS_KINDS] = {"mmap",     "munmap", "mremap", "madvise",
+                                                     "mprotect", "brk",    "mincore"};
+static const long calls_numbers[CALLS_KINDS] = {SYS_mmap,     SYS_munmap, SYS_mremap, SYS_madvise,
+                                                SYS_mprotect, SYS_brk,    SYS_mincore};
 
 struct calls {
     unsigned long of[CALLS_KINDS];
@@ -46,9 +50,13 @@ static inline struct calls calls_now(void) {
 static inline unsigned long calls_between(const struct calls *from, const struct calls *to) {
     unsigned long sum = 0;
 
-    for (int kind = 0; kind < CALLS_KINDS; kind++)
+    for (int kind = 0; kind < CALLS_CHANGE; kind++)
         sum += to->of[kind] - from->of[kind];
     return sum;
+}
+
+static inline unsigned long calls_asked(const struct calls *from, const struct calls *to) {
+    return to->of[CALLS_CHANGE] - from->of[CALLS_CHANGE];
 }
 
 static inline void calls_print(const struct calls *from, const struct calls *to) {
@@ -94,11 +102,12 @@ static inline void calls_start(void) {
     struct sigaction action = {.sa_flags = SA_SIGINFO | SA_NODEFER};
     struct sock_filter program[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, nr),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 6, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_munmap, 5, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mremap, 4, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 3, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 2, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 7, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_munmap, 6, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mremap, 5, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 4, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 3, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mincore, 2, 0),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_brk, 1, 0),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ip),
