@@ -78,14 +78,12 @@ static NOINLINE void slab_note_full(const struct slab *slab) {
 
 void slab_delete(struct slab_hand **hand, struct slab *slab) {
     ASSERT(P1, slab_is_empty(slab));
-    enum dense_kind kind = slab_dense_kind(slab);
-    bool full = slab_is_full(slab);
-    if (full)
-        dense_count(kind, -(size_t)slab->units);
+    if (slab_is_full(slab))
+        dense_count(slab_dense_kind(slab), -(size_t)slab->units);
     pagemap_set(slab->start, slab->units, PAGEMAP_NONE, NULL);
     if (UNLIKELY(*hand != NULL) && slab_hand_put(hand, slab))
         return;
-    bool waited = superslab_give_run(slab->home, slab->start, slab->units, full && kind != DENSE_LONG);
+    bool waited = superslab_give_run(slab->home, slab->start, slab->units, slab_fills(slab));
     slab_give_record(slab);
     if (UNLIKELY(*hand || waited))
         slab_hand_learn(hand, waited);

@@ -122,7 +122,7 @@ void slab_hand_follow(struct slab_hand **place, unsigned class, const struct sup
     if (!hand)
         return;
     if (run->zeroed)
-        slab_hand_empty(hand);
+        slab_hand_give_all(hand);
     else if (hand->row < IN_A_ROW)
         hand->row++;
     else
@@ -144,7 +144,7 @@ bool slab_hand_put(struct slab_hand **place, struct slab *slab) {
     struct slab_hand *hand = *place;
     hand->row = 0;
     if (limit_near())
-        slab_hand_empty(hand);
+        slab_hand_give_all(hand);
     if (hand->count > 0 && !slab_hand_has_room(hand, slab))
         slab_hand_learn(place, slab_hand_give_oldest(hand, (hand->count + 1u) / 2));
     if (!slab_hand_has_room(hand, slab))

@@ -50,11 +50,15 @@ static inline bool slab_is_full(const struct slab *slab) {
     return slab_fresh(slab) == 0;
 }
 
-/* What a slab's pages hold when it is given back: its run, and whether all of them were touched. */
+/* All of its pages were touched, as far as that can be told. */
+static inline bool slab_fills(const struct slab *slab) {
+    return slab_is_full(slab) && slab_dense_kind(slab) != DENSE_LONG;
+}
+
+/* Its run, as it is given back. */
 static inline struct superslab_run slab_run(const struct slab *slab) {
-    bool full = slab_is_full(slab) && slab_dense_kind(slab) != DENSE_LONG;
     return (struct superslab_run){
-        .start = slab->start, .home = slab->home, .units = slab->units, .full = full};
+        .start = slab->start, .home = slab->home, .units = slab->units, .full = slab_fills(slab)};
 }
 
 /* The slab stands on the run from here on. */

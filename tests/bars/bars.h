@@ -54,22 +54,6 @@ static inline int bars_each_apart(int (*measure)(int which), int count) {
     return failed;
 }
 
-/* What /proc/self/smaps_rollup says of `what` ("Rss:"), in KiB. SKIP where it cannot be read. */
-static inline long rollup_kib(const char *what) {
-    const char *text = text_of("/proc/self/smaps_rollup");
-
-    if (text[0] == '\0')
-        skip("no /proc/self/smaps_rollup");
-    const char *line = strstr(text, what);
-    CHECK(line != NULL);
-    return strtol(line + strlen(what), NULL, 10);
-}
-
-/* Resident memory, exact: the kernel counts page by page here, where /proc/self/statm may lag behind by 64 pages a thread. */
-static inline long rss_kib(void) {
-    return rollup_kib("Rss:");
-}
-
 /* How often the kernel had no free huge page, in all processes since it started; 0 where it does not say. */
 static inline long huge_refusals(void) {
     static const char *const fields[] = {"\nthp_fault_fallback ", "\nthp_collapse_alloc_failed "};

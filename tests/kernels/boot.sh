@@ -70,7 +70,7 @@ boot_once() {
 # A kernel that changes its own code while it starts (6.12) may fall over in an emulator (7.2), or (6.1) never come up, where
 # that takes three to ten seconds: as long as the guest's first process has said nothing, nothing was tested.
 boot() {
-    for attempt in 1 2 3; do
+    for attempt in 1 2 3 4; do
         boot_once
         [ ! -s "$work/output" ] || return 0
     done

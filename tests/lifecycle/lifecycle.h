@@ -11,6 +11,8 @@
  *   churn(seed, steps)      a mixed workload on 96 slots with every content verified; all freed at its end
  *   text_of(path)           the beginning of a file, without allocating
  *   status_kib(field)       one line of /proc/self/status in KiB, -1 when there is no /proc
+ *   rollup_kib(field)       one line of /proc/self/smaps_rollup in KiB
+ *   rss_kib()               resident memory in KiB, exact
  *   page_faults()           those of this process so far that needed no reading
  *   await_child(pid)        waits for a child and checks that it ended with status 0
  *
@@ -173,6 +175,22 @@ static inline long status_kib(const char *field) {
     const char *line = strstr(text_of("/proc/self/status"), field);
 
     return line != NULL ? strtol(line + strlen(field), NULL, 10) : -1;
+}
+
+/* What /proc/self/smaps_rollup says of `what` ("Rss:"), in KiB. SKIP where it cannot be read. */
+static inline long rollup_kib(const char *what) {
+    const char *text = text_of("/proc/self/smaps_rollup");
+
+    if (text[0] == '\0')
+        skip("no /proc/self/smaps_rollup");
+    const char *line = strstr(text, what);
+    CHECK(line != NULL);
+    return strtol(line + strlen(what), NULL, 10);
+}
+
+/* Resident memory, exact: the kernel counts page by page here, where /proc/self/statm may lag behind by 64 pages a thread. */
+static inline long rss_kib(void) {
+    return rollup_kib("Rss:");
 }
 
 static inline long page_faults(void) {

@@ -10,24 +10,16 @@
 
 enum { LIVE = 48, PART = 12, PHASES = 12 }; /* MiB; looked at after each part */
 
-/* Not by /proc/self/status: kernels before 6.2 keep up to 64 pages of each thread out of what stands there. -1: not to be had. */
-static long resident_kib(void) {
-    const char *line = strstr(text_of("/proc/self/smaps_rollup"), "\nRss:");
-    return line ? strtol(line + strlen("\nRss:"), NULL, 10) : -1;
-}
-
 static long peak_kib(void) {
     static const size_t sizes[] = {5 * MIB / 2, 100, 190000, 1500, 5 * MIB, 20000};
-    long before = resident_kib(), peak = 0;
-    if (before < 0)
-        skip("no /proc/self/smaps_rollup");
+    long before = rss_kib(), peak = 0;
     for (int phase = 0; phase < PHASES; phase++) {
         size_t size = sizes[(size_t)phase % (sizeof sizes / sizeof sizes[0])];
         void **parts[LIVE / PART];
         size_t live = 0;
         for (int i = 0; i < LIVE / PART; i++, live += held) {
             parts[i] = hold(size, PART * MIB - size + 1);
-            long now = resident_kib() - before;
+            long now = rss_kib() - before;
             peak = now > peak ? now : peak;
         }
         CHECK(live > (LIVE - 10) * MIB && live <= LIVE * MIB);

@@ -22,17 +22,16 @@ static void *run(void *argument) {
     struct stress_thread *thread = argument;
     unsigned next = (thread->number + 1) % THREADS;
     for (size_t batch = 0; batch < thread->operations; batch++) {
-        size_t size = batch_size(thread, batch), count = BATCH_BYTES / size, last;
+        size_t size = batch_size(thread, batch), count = BATCH_BYTES / size;
         count = count < BLOCKS ? count : BLOCKS;
         for (size_t i = 0; i < BLOCKS; i++)
             blocks[thread->number][i] = i < count ? stress_new(&thread->random, size) : NULL;
         bool across = batch % 4 == 3;
         if (across)
             pthread_barrier_wait(&phase);
-        void **mine = blocks[across ? next : thread->number];
-        for (last = BLOCKS; last-- > 0;)
-            if (mine[last])
-                stress_free(mine[last]);
+        void **batch_of = blocks[across ? next : thread->number];
+        for (size_t i = BLOCKS; i-- > 0;)
+            stress_free(batch_of[i]);
         if (across)
             pthread_barrier_wait(&phase);
     }
@@ -41,9 +40,7 @@ static void *run(void *argument) {
 
 int main(int argc, char **argv) {
     size_t batches = stress_start(argc, argv, 120);
-    home_start(THREADS);
     pthread_barrier_init(&phase, NULL, THREADS);
-    stress_threads(0, THREADS, batches, run);
-    home_check(256);
+    home_run(THREADS, batches, run, 256);
     return 0;
 }

@@ -86,4 +86,12 @@ static inline void home_check(size_t most_megabytes) {
 #endif
 }
 
+/* All of a program whose threads run once. */
+static inline void home_run(unsigned threads, size_t operations, void *(*run)(void *),
+                            size_t most_megabytes) {
+    home_start(threads);
+    stress_threads(0, threads, operations, run);
+    home_check(most_megabytes);
+}
+
 #endif

@@ -44,9 +44,7 @@ static void *run(void *argument) {
 
 int main(int argc, char **argv) {
     size_t turns = stress_start(argc, argv, 24);
-    home_start(MANY + 1);
     pthread_barrier_init(&turn, NULL, MANY + 1);
-    stress_threads(0, MANY + 1, turns, run);
-    home_check(80);
+    home_run(MANY + 1, turns, run, 80);
     return 0;
 }

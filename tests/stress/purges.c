@@ -44,8 +44,6 @@ static void *run(void *argument) {
 
 int main(int argc, char **argv) {
     size_t rounds = stress_start(argc, argv, 1200);
-    home_start(THREADS);
-    stress_threads(0, THREADS, rounds, run);
-    home_check(256);
+    home_run(THREADS, rounds, run, 256);
     return 0;
 }

@@ -78,8 +78,6 @@ static void *run(void *argument) {
 
 int main(int argc, char **argv) {
     size_t operations = stress_start(argc, argv, 100000);
-    home_start(2 * SIDE);
-    stress_threads(0, 2 * SIDE, operations, run);
-    home_check(96);
+    home_run(2 * SIDE, operations, run, 96);
     return 0;
 }

@@ -44,9 +44,7 @@ static void *run(void *argument) {
 
 int main(int argc, char **argv) {
     size_t waves = stress_start(argc, argv, 120);
-    home_start(THREADS);
     pthread_barrier_init(&phase, NULL, THREADS);
-    stress_threads(0, THREADS, waves, run);
-    home_check(256);
+    home_run(THREADS, waves, run, 256);
     return 0;
 }
