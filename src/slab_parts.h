@@ -22,8 +22,6 @@ enum { RECORD_LINES = (int)(sizeof(struct slab) + 2 * 64 * sizeof(uint64_t)) / C
 struct slabs {
     struct lock lock;
     struct slab *unused[RECORD_LINES];
-    unsigned
-        granted; /* units that all hands together may hold; atomic, relaxed: it is a sum, and guards nothing */
 };
 
 extern struct slabs slabs;

@@ -356,7 +356,7 @@ static void close_hand(void) {
     arena.touched = false;
     assert_int_equal(arena.in_use, 0);
     assert_true(!hand || hand->most == 0);
-    assert_int_equal(slabs.granted, 0);
+    assert_int_equal(slab_hands.granted, 0);
 }
 
 static void hand_has_nothing_where_nobody_waits(void **state) {
