@@ -13,7 +13,7 @@ enum {
 };
 
 /* Apart from the room's other state, which lies among what is not zero to begin with: eight bytes more there were a page more in each
- * process. tests/golden/first_pages.py */
+ * process, as what follows would end behind the end of one: scripts/startup_cost.sh shows it. */
 static struct {
     unsigned
         granted; /* units that all hands together may hold; atomic, relaxed: it is a sum, and guards nothing */
