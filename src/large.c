@@ -37,9 +37,22 @@ static NOINLINE void large_measure(struct large *large) {
     large->due = large->every;
 }
 
+/* Under the lock: it is live no longer, and has been measured. What is not to be held any more is linked to *out. */
+static void large_wait_or_go(struct large *large, struct large **out) {
+    large->due--;
+    if (large->resident > larges.cache_limit || larges.cache_limit == 0) {
+        large_push(out, large);
+        return;
+    }
+    large_wait(large);
+    for (struct large *excess = large_excess(); UNLIKELY(excess != NULL);)
+        large_push(out, large_pop(&excess));
+    ASSERT(P2, spare_resident_bytes() + larges.recent.resident <= larges.cache_limit || *out);
+}
+
 /* A block that rests does so at hand no longer. Under the lock, which it releases. */
 static NOINLINE void large_let_wait(struct large *large) {
-    struct large *out = large;
+    struct large *out = NULL;
     large_end_rest(large);
     if (large_is_in_field(large)) {
         favour_release(&larges.lock);
@@ -49,14 +62,7 @@ static NOINLINE void large_let_wait(struct large *large) {
     large_leave(large);
     if (large->due == 0)
         large_measure(large);
-    large->due--;
-    if (large->resident > larges.cache_limit || larges.cache_limit == 0) {
-        large->next = NULL;
-    } else {
-        large_wait(large);
-        out = large_excess();
-    }
-    ASSERT(P2, spare_resident_bytes() + larges.recent.resident <= larges.cache_limit || out);
+    large_wait_or_go(large, &out);
     favour_release(&larges.lock);
     large_release_all(out);
 }
@@ -78,20 +84,22 @@ static bool large_put_recent(struct large *large) {
     return large_put_recent_within(large, limit_keep(larges.cache_limit, larges.recent.resident));
 }
 
-NOINLINE void large_put_all(struct large *out) {
-    while (out) {
-        struct large *large;
-        favour_take(&larges.lock);
-        while ((large = large_pop(&out)) != NULL) {
-            large->due++; /* it is not freed anew */
-            if (!large_put_recent(large))
-                break;
+NOINLINE void large_put_all(struct large *all) {
+    struct large *out = NULL;
+    if (!all)
+        return;
+    favour_take(&larges.lock);
+    while (all) {
+        struct large *large = large_pop(&all);
+        large->due++; /* it is not freed anew */
+        if (!large_put_recent(large)) {
+            large_end_rest(large);
+            large_leave(large);
+            large_wait_or_go(large, &out);
         }
-        if (large)
-            large_let_wait(large);
-        else
-            favour_release(&larges.lock);
     }
+    favour_release(&larges.lock);
+    large_release_all(out);
 }
 
 /* A block that rests. Under the lock, which it releases. */
@@ -219,12 +227,12 @@ static struct large *large_take_longer(size_t fit, size_t alignment, struct larg
 }
 
 /* A waiting block that wastes at most a quarter, or a longer one; and what has to go because it is live now. Under the
- * lock, which it releases. */
-static NOINLINE struct large *large_take_fit(size_t bytes, size_t fit, size_t alignment,
-                                             enum large_wish wish) {
+ * lock, which it releases. `shared`: more comes to hand with it. */
+static NOINLINE struct large *large_take_fit(size_t bytes, size_t fit, size_t alignment, enum large_wish wish,
+                                             bool shared) {
     size_t most = wish == LARGE_WIDE ? LARGE_WIDENS * fit : fit + fit / 4;
     bool solid = wish == LARGE_SOLID && large_suits_solid();
-    struct large *out = NULL;
+    struct large *out = NULL, *more = NULL;
     if (wish == LARGE_PLAIN && alignment == UNIT_SIZE)
         lengths_note_run(bytes);
     struct large *large =
@@ -233,10 +241,13 @@ static NOINLINE struct large *large_take_fit(size_t bytes, size_t fit, size_t al
         large = large_take_longer(fit, alignment, &out);
     if (large) {
         large_enter(large, bytes);
+        if (shared && large_has_hand())
+            more = large_hand_more(fit, false);
         if (!out)
             out = large_excess();
     }
     favour_release(&larges.lock);
+    large_hand_fill(more);
     large_release_all(out);
     return large;
 }
@@ -297,7 +308,7 @@ static void *large_new_recent(size_t bytes, size_t fit, size_t alignment, enum l
     struct large *large = large_take_recent(bytes, fit, alignment, wish);
     if (!large)
         return NULL;
-    struct large *more = shared && large_has_hand() ? large_hand_more(bytes) : NULL;
+    struct large *more = shared && large_has_hand() ? large_hand_more(bytes, true) : NULL;
     favour_release(&larges.lock);
     large_hand_fill(more);
     large->taken_by = large_hand_mine();
@@ -333,7 +344,7 @@ static void *large_new_block_of(size_t size, size_t bytes, size_t alignment, enu
     block = large_new_recent(bytes, fit, alignment, wish, shared && suits);
     if (block)
         return block;
-    struct large *large = large_take_fit(bytes, fit, alignment, wish);
+    struct large *large = large_take_fit(bytes, fit, alignment, wish, shared && suits);
     if (!large)
         large = large_new_from_below(size, bytes, fit, alignment, wish, zeroed);
     ASSERT(P1, !large || ((uintptr_t)large->start & (alignment - 1)) == 0);

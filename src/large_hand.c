@@ -200,21 +200,46 @@ NOINLINE struct large *large_hand_take(size_t bytes) {
     return large;
 }
 
-struct large *large_hand_more(size_t bytes) {
+/* What comes to a hand that was nearly empty. */
+struct refill {
+    struct large *out;
+    size_t resident, extent;
+    unsigned count;
+};
+
+/* Whether this one comes, too: up to LARGE_REFILL, which fill the half of it at most. */
+static bool large_hand_wants(struct refill *refill, const struct large *large) {
     const struct large_hand *hand = large_hand_mine();
-    struct large *more = NULL, *large;
-    size_t resident = 0, extent = 0;
-    for (unsigned i = 0; hand->low && i < LARGE_REFILL; i++) {
-        large = spare_recent_find(&larges.recent, bytes, large_nearly(bytes));
-        if (!large || !large_fits_hand(large, hand->most) ||
-            (resident += large->resident) >= hand->most / 2 ||
-            (extent += large->extent) >= large_hand_extent(hand->most) / 2)
-            break;
-        spare_recent_take(&larges.recent, bytes, large_nearly(bytes));
-        large_enter_again(large, large->extent);
-        large_push(&more, large);
+    if (!hand->low || refill->count++ == LARGE_REFILL || !large_fits_hand(large, hand->most))
+        return false;
+    refill->resident += large->resident;
+    refill->extent += large->extent;
+    return refill->resident < hand->most / 2 && refill->extent < large_hand_extent(hand->most) / 2;
+}
+
+/* One of those that wait rests from here on. */
+static void large_hand_take_waiting(struct large *large) {
+    spare_remove(large);
+    large_waited(large);
+    large_enter(large, large->extent);
+    pagemap_set(large->start, 1, PAGEMAP_RUN, large);
+    large_begin_rest(large);
+}
+
+struct large *large_hand_more(size_t bytes, bool recent) {
+    struct refill refill = {NULL};
+    size_t most = large_nearly(bytes);
+    struct large *large;
+    while ((large = recent ? spare_recent_find(&larges.recent, bytes, most)
+                           : spare_find(bytes, most, UNIT_SIZE, SPARE_ANY)) != NULL &&
+           large_hand_wants(&refill, large)) {
+        if (recent)
+            large_enter_again(spare_recent_take(&larges.recent, bytes, most), large->extent);
+        else
+            large_hand_take_waiting(large);
+        large_push(&refill.out, large);
     }
-    return more;
+    return refill.out;
 }
 
 void large_hand_fill(struct large *more) {

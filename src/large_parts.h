@@ -346,9 +346,9 @@ bool large_hand_put(struct large *large);
 /* One of nearly the size, which rests still; NULL: there is none, or a visitor is inside. */
 struct large *large_hand_take(size_t bytes);
 
-/* Takes more of nearly the size out of what is recent, linked by next, when the hand is nearly empty: they count as live from here on.
- * Under the lock. Then, without it, they come to hand. */
-struct large *large_hand_more(size_t bytes);
+/* Takes more of nearly the size out of what is `recent`, or else of what waits (`bytes` then a result of spare_round), linked by next, when the
+ * hand is nearly empty: they count as live from here on. Under the lock. Then, without it, they come to hand. */
+struct large *large_hand_more(size_t bytes, bool recent);
 void large_hand_fill(struct large *more);
 
 /* They rest, are live no longer, and wait where all threads find them; linked by next. */

@@ -1,7 +1,8 @@
 /*
  * Batches: each thread allocates a few MiB of blocks of one size and frees them again, so that slabs go and come all the time in all
  * threads at once, and wait for each other's: what they have at hand of them then is used. Sizes have slabs of one unit or of four,
- * and records of different lengths; one batch in eight is of any size. Blocks of every fourth batch are freed by the next thread.
+ * and records of different lengths; one batch in ten is of any size, and two are of large blocks, more than a hand has of those. Blocks
+ * of every fourth batch are freed by the next thread.
  */
 #include "home.h"
 
@@ -13,7 +14,7 @@ static void *blocks[THREADS][BLOCKS];
 static pthread_barrier_t phase;
 
 static size_t batch_size(struct stress_thread *thread, size_t batch) {
-    static const size_t sizes[] = {4096, 2048, 32768, 1600, 8192, 16384, 5000, 0};
+    static const size_t sizes[] = {4096, 2048, 40000, 32768, 1600, 70000, 8192, 16384, 5000, 0};
     size_t size = sizes[(batch + thread->number) % (sizeof sizes / sizeof sizes[0])];
     return size ? size : STRESS_HEADER + test_below(&thread->random, 32768 - STRESS_HEADER);
 }

@@ -432,8 +432,8 @@ static void large_P4_hands_are_few(void **state) {
     assert_int_equal(larges.hands, 0);
 }
 
-static void large_P4_an_empty_hand_is_refilled(void **state) {
-    (void)state;
+/* `gathered`: what is not at hand waits in order. */
+static void check_refill(bool gathered) {
     void *blocks[2 * LARGE_REFILL];
     take_turns(2);
     for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
@@ -442,13 +442,17 @@ static void large_P4_an_empty_hand_is_refilled(void **state) {
         delete_block(blocks[i]);
     large_hand_visit(&hands[0], true); /* now they wait where all find them */
     assert_int_equal(recent_of(&hands[0])->count, 0);
+    if (gathered)
+        large_gather_now();
+    assert_int_equal(larges.waiting > 0, gathered);
     be(1);
-    size_t waiting = waiting_blocks(), live = larges.live;
+    size_t waiting = waiting_blocks(), live = larges.live, held = larges.held;
     uint32_t turns;
     void *block = new_block(3 * RUN);
     unsigned more = recent_of(&hands[1])->count;
     assert_int_equal(waiting_blocks(), waiting - LARGE_REFILL - 1);
     assert_int_equal(larges.live, live + (LARGE_REFILL + 1) * 5 * UNIT_SIZE);
+    assert_int_equal(larges.held, held + (gathered ? (LARGE_REFILL + 1) * 8 * KIB : 0));
     turns = larges.lock.turns;
     blocks[0] = new_block(3 * RUN);
     assert_int_equal(recent_of(&hands[1])->count, more - 1);
@@ -456,6 +460,39 @@ static void large_P4_an_empty_hand_is_refilled(void **state) {
     delete_block(block);
     delete_block(blocks[0]);
     check_hands();
+}
+
+static void large_P4_an_empty_hand_is_refilled(void **state) {
+    (void)state;
+    check_refill(false);
+}
+
+static void large_P4_an_empty_hand_is_refilled_from_what_waits(void **state) {
+    (void)state;
+    check_refill(true);
+}
+
+/* Who frees more than a hand has room for, and than all find at hand, takes the lock once for each part of a hand. */
+static void large_P4_what_is_given_away_waits_at_once(void **state) {
+    (void)state;
+    enum { MORE = 64 };
+    void *blocks[2 * SPARE_RECENT + MORE];
+    take_turns(2);
+    hold_hand(0);
+    for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
+        blocks[i] = measured_block(UNIT_SIZE, 8 * KIB);
+    for (unsigned i = 0; i < 2 * SPARE_RECENT; i++)
+        delete_block(blocks[i]);
+    unsigned waiting = larges.waiting;
+    uint32_t turns = larges.lock.turns;
+    for (unsigned i = 2 * SPARE_RECENT; i < ARRAY_LENGTH(blocks); i++)
+        delete_block(blocks[i]);
+    assert_in_range(larges.waiting - waiting, MORE - LARGE_REFILL, MORE + LARGE_REFILL);
+    assert_in_range(larges.lock.turns - turns, 1, MORE / 8 + 1);
+    check_hands();
+    large_hand_visit(&hands[0], true);
+    large_hand_visit(&hands[1], true);
+    assert_int_equal(larges.live, 0);
 }
 
 /* What rests at hand goes back to where all find it, and what was live is so no more. */
@@ -857,6 +894,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(large_P4_a_full_hand_keeps_most_of_what_comes_most, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_hands_are_few, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_an_empty_hand_is_refilled, setup, teardown),
+        cmocka_unit_test_setup_teardown(large_P4_an_empty_hand_is_refilled_from_what_waits, setup, teardown),
+        cmocka_unit_test_setup_teardown(large_P4_what_is_given_away_waits_at_once, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_what_rests_at_hand_is_taken_away, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_who_goes_leaves_nothing_at_hand, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_near_the_soft_limit_nothing_is_at_hand, setup, teardown),
