@@ -25,7 +25,7 @@ enum {
     SPARE_LOOKS = 8,
     SPARE_EXACT = 32,
     SPARE_STEPS_SHIFT = 4,
-    SPARE_RECENT = 64,
+    SPARE_RECENT = 256, /* docs/experiments/large-blocks-that-wait.md */
     SPARE_RECENT_BINS = 64
 };
 

@@ -808,7 +808,7 @@ static void large_P4_hands_are_for_who_can_use_them(void **state) {
 /* What nobody asks for goes in the course of time, whatever its size; and what goes on waits for its next measuring as long as before. */
 static void large_P4_a_full_hand_is_renewed(void **state) {
     (void)state;
-    enum { USELESS = 4, USED = 80 };
+    enum { USELESS = 4, USED = 300 };
     struct large *useless[USELESS];
     void *used[USED];
     take_turns(2);
