@@ -5,6 +5,8 @@
 
 #define LONGER_FROM (256 * KIB) /* bytes of a request that a longer mapping may serve */
 
+enum { PUT_AT_ONCE = 16 /* blocks, under one hold of the lock: who waits for it may be in a malloc */ };
+
 /* ---- a block goes ---- */
 
 /* Whether as much is in memory as when that was measured, as far as one page can tell: what was written from its beginning on, and
@@ -84,22 +86,25 @@ static bool large_put_recent(struct large *large) {
     return large_put_recent_within(large, limit_keep(larges.cache_limit, larges.recent.resident));
 }
 
-NOINLINE void large_put_all(struct large *all) {
-    struct large *out = NULL;
-    if (!all)
+/* A block that a hand gives away, where all find it. Under the lock. */
+static void large_put_given(struct large *large, struct large **out) {
+    large->due++; /* it is not freed anew */
+    if (large_put_recent(large))
         return;
-    favour_take(&larges.lock);
+    large_end_rest(large);
+    large_leave(large);
+    large_wait_or_go(large, out);
+}
+
+NOINLINE void large_put_all(struct large *all) {
     while (all) {
-        struct large *large = large_pop(&all);
-        large->due++; /* it is not freed anew */
-        if (!large_put_recent(large)) {
-            large_end_rest(large);
-            large_leave(large);
-            large_wait_or_go(large, &out);
-        }
+        struct large *out = NULL;
+        favour_take(&larges.lock);
+        for (unsigned i = 0; i < PUT_AT_ONCE && all; i++)
+            large_put_given(large_pop(&all), &out);
+        favour_release(&larges.lock);
+        large_release_all(out);
     }
-    favour_release(&larges.lock);
-    large_release_all(out);
 }
 
 /* A block that rests. Under the lock, which it releases. */

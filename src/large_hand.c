@@ -227,7 +227,7 @@ static void large_hand_take_waiting(struct large *large) {
 }
 
 struct large *large_hand_more(size_t bytes, bool recent) {
-    struct refill refill = {NULL};
+    struct refill refill = {.out = NULL};
     size_t most = large_nearly(bytes);
     struct large *large;
     while ((large = recent ? spare_recent_find(&larges.recent, bytes, most)
