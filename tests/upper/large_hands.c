@@ -432,33 +432,36 @@ static void large_P4_hands_are_few(void **state) {
     assert_int_equal(larges.hands, 0);
 }
 
-/* `gathered`: what is not at hand waits in order. */
-static void check_refill(bool gathered) {
+/* More than a refill brings, where all find them; `gathered`: they wait in order. */
+static void let_some_wait(bool gathered) {
     void *blocks[2 * LARGE_REFILL];
-    take_turns(2);
     for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
         blocks[i] = measured_block(3 * RUN, 8 * KIB);
     for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
         delete_block(blocks[i]);
-    large_hand_visit(&hands[0], true); /* now they wait where all find them */
+    large_hand_visit(&hands[0], true);
     assert_int_equal(recent_of(&hands[0])->count, 0);
     if (gathered)
         large_gather_now();
-    assert_int_equal(larges.waiting > 0, gathered);
+    assert_int_equal(larges.waiting > LARGE_REFILL, gathered);
+}
+
+static void check_refill(bool gathered) {
+    take_turns(2);
+    let_some_wait(gathered);
     be(1);
     size_t waiting = waiting_blocks(), live = larges.live, held = larges.held;
-    uint32_t turns;
     void *block = new_block(3 * RUN);
     unsigned more = recent_of(&hands[1])->count;
     assert_int_equal(waiting_blocks(), waiting - LARGE_REFILL - 1);
     assert_int_equal(larges.live, live + (LARGE_REFILL + 1) * 5 * UNIT_SIZE);
     assert_int_equal(larges.held, held + (gathered ? (LARGE_REFILL + 1) * 8 * KIB : 0));
-    turns = larges.lock.turns;
-    blocks[0] = new_block(3 * RUN);
+    uint32_t turns = larges.lock.turns;
+    void *another = new_block(3 * RUN);
     assert_int_equal(recent_of(&hands[1])->count, more - 1);
     assert_int_equal(larges.lock.turns, turns);
     delete_block(block);
-    delete_block(blocks[0]);
+    delete_block(another);
     check_hands();
 }
 
@@ -586,6 +589,39 @@ static void be_the_favourite(void) {
         delete_block(new_block(RUN));
     assert_ptr_equal(atomic_load(&larges.lock.favourite), &hands[0].seat);
     assert_int_equal(larges.hands, 0);
+}
+
+static void large_P4_the_favourite_needs_no_refill(void **state) {
+    (void)state;
+    be_the_favourite();
+    let_some_wait(true);
+    hold_hand(0);
+    hands[0].low = true;
+    delete_block(new_block(3 * RUN));
+    assert_ptr_equal(atomic_load(&larges.lock.favourite), &hands[0].seat);
+    assert_int_equal(recent_of(&hands[0])->count, 0);
+    check_hands();
+}
+
+/* It holds blocks of another size: more of this one would drive them out. */
+static void large_P4_a_hand_that_has_some_is_not_refilled(void **state) {
+    (void)state;
+    enum { SOME = 8 };
+    void *others[SOME];
+    take_turns(2);
+    let_some_wait(true);
+    be(1);
+    large_hand_visit(&hands[1], true);
+    hold_hand(1);
+    for (unsigned i = 0; i < SOME; i++)
+        others[i] = measured_block(2 * UNIT_SIZE, 8 * KIB);
+    for (unsigned i = 0; i < SOME; i++)
+        delete_block(others[i]);
+    assert_int_equal(recent_of(&hands[1])->count, SOME);
+    void *block = new_block(3 * RUN);
+    assert_int_equal(recent_of(&hands[1])->count, SOME);
+    delete_block(block);
+    check_hands();
 }
 
 /* The hit looks where just as many units are; what is longer than they can tell it leaves alone. */
@@ -896,6 +932,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(large_P4_an_empty_hand_is_refilled, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_an_empty_hand_is_refilled_from_what_waits, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_what_is_given_away_waits_at_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(large_P4_the_favourite_needs_no_refill, setup, teardown),
+        cmocka_unit_test_setup_teardown(large_P4_a_hand_that_has_some_is_not_refilled, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_what_rests_at_hand_is_taken_away, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_who_goes_leaves_nothing_at_hand, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_near_the_soft_limit_nothing_is_at_hand, setup, teardown),
