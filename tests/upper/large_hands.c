@@ -493,7 +493,11 @@ static void large_P4_what_is_given_away_waits_at_once(void **state) {
     assert_in_range(larges.waiting - waiting, MORE - LARGE_REFILL, MORE + LARGE_REFILL);
     assert_in_range(larges.lock.turns - turns, 1, MORE / 8 + 1);
     check_hands();
+    unsigned held = recent_of(&hands[0])->count;
+    assert_true(held > 64);
+    turns = larges.lock.turns;
     large_hand_visit(&hands[0], true);
+    assert_int_equal(larges.lock.turns - turns, (held + 15) / 16); /* nobody waits for all of them */
     large_hand_visit(&hands[1], true);
     assert_int_equal(larges.live, 0);
 }
@@ -622,6 +626,18 @@ static void large_P4_a_hand_that_has_some_is_not_refilled(void **state) {
     assert_int_equal(recent_of(&hands[1])->count, SOME);
     delete_block(block);
     check_hands();
+}
+
+/* As many of which little is in memory as may always wait: they go through no list and no count. */
+static void large_P2_hundreds_that_were_freed_last_are_at_hand(void **state) {
+    (void)state;
+    void *blocks[LARGE_WAITING_FEW];
+    for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
+        blocks[i] = measured_block(UNIT_SIZE, 8 * KIB);
+    for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
+        delete_block(blocks[i]);
+    assert_int_equal(larges.recent.count, ARRAY_LENGTH(blocks));
+    assert_int_equal(larges.waiting, 0);
 }
 
 /* The hit looks where just as many units are; what is longer than they can tell it leaves alone. */
@@ -933,6 +949,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(large_P4_an_empty_hand_is_refilled_from_what_waits, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_what_is_given_away_waits_at_once, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_the_favourite_needs_no_refill, setup, teardown),
+        cmocka_unit_test_setup_teardown(large_P2_hundreds_that_were_freed_last_are_at_hand, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_a_hand_that_has_some_is_not_refilled, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_what_rests_at_hand_is_taken_away, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_who_goes_leaves_nothing_at_hand, setup, teardown),
