@@ -131,9 +131,9 @@ static NOINLINE void *alloc_large_after(size_t size, const void *caller) {
 }
 
 NOINLINE void *alloc_large(size_t size, const void *caller) {
-    struct heap *heap = heap_own;
-    if (LIKELY(heap && !heap_watched && !limit_is_watching() && !has(calls))) {
-        void *block = large_again(size);
+    struct heap *heap = heap_load();
+    if (LIKELY(heap != &heap_none && !limit_is_watching() && !has(calls))) {
+        void *block = large_again(&heap->hand, size);
         if (LIKELY(block != NULL)) {
             heap->larges++;
             return block;
@@ -208,12 +208,8 @@ static COLD void alloc_report_large(void *block) {
     misuse_report(large && !large_was_freed(large, block) ? MISUSE_INSIDE : MISUSE_DOUBLE_FREE, block);
 }
 
-static NOINLINE void alloc_free_large(void *block, const void *caller) {
-    struct large *large = pagemap_record(block);
-    if (UNLIKELY(!large || large->start != block)) {
-        alloc_report_large(block);
-        return;
-    }
+static NOINLINE void alloc_free_large_after(void *block, const void *caller) {
+    struct large *large = pagemap_record_known(block);
     if (LIKELY(heap_own != NULL))
         heap_own->large_frees++;
     if (UNLIKELY(heap_watched != NULL || heap_own == NULL))
@@ -223,6 +219,19 @@ static NOINLINE void alloc_free_large(void *block, const void *caller) {
     large_delete(large);
     alloc_end(call, CALLS_FREE_LARGE, block, bytes, caller);
     janitor_after_free(caller);
+}
+
+/* `heap` as heap_load has it. The hit makes nothing dirty. Its caller ends with it, so that who called that is who called this. */
+static NOINLINE void alloc_free_large(void *block, struct heap *heap) {
+    struct large *large = pagemap_record_known(block);
+    if (UNLIKELY(!large || large->start != block)) {
+        alloc_report_large(block);
+    } else if (UNLIKELY(has(calls) || heap == &heap_none || !large_rest(large, &heap->hand))) {
+        alloc_free_large_after(block, __builtin_return_address(0));
+    } else {
+        heap->large_frees++;
+        janitor_after_rest(__builtin_return_address(0));
+    }
 }
 
 static NOINLINE void alloc_free_foreign(void *block) {
@@ -238,7 +247,7 @@ static ALWAYS_INLINE void alloc_free_for(uint32_t tag, void *block, const void *
     else if (pagemap_kind(tag) < SIZECLASS_COUNT)
         alloc_free_small(tag, block, caller);
     else
-        alloc_free_large(block, caller);
+        alloc_free_large(block, heap_load());
 }
 
 NOINLINE void alloc_free_slow(void *block) {
@@ -307,16 +316,16 @@ static NOINLINE void alloc_free_elsewhere(void *block, uint32_t tag, struct heap
  * another heap, which goes to the outbox: what lies in its way does so in two lines of the cache. */
 NOINLINE void alloc_free_other(void *block, unsigned mixed, struct heap *heap) {
     uint32_t tag = mixed ^ heap_current.tag;
-    struct outbox *outbox = heap->posting;
     bool owned = pagemap_is_owned(tag);
-    if (LIKELY(owned && outbox)) {
+    struct outbox *outbox = LIKELY(owned) ? heap->posting : NULL;
+    if (LIKELY(outbox != NULL)) {
         alloc_count_free(heap, pagemap_kind(tag));
         if (heap_post_in(outbox, pagemap_kind(tag), block))
             alloc_send(heap, __builtin_return_address(0));
     } else if (owned && heap_hosts(heap)) {
         alloc_free_hosted(block, tag, heap, __builtin_return_address(0));
     } else if (tag == PAGEMAP_RUN || tag == PAGEMAP_MAPPING) {
-        alloc_free_large(block, __builtin_return_address(0));
+        alloc_free_large(block, heap);
     } else if (block != NULL) {
         alloc_free_elsewhere(block, tag, heap, __builtin_return_address(0));
     }

@@ -73,10 +73,9 @@ static inline bool favour_enter(struct favour *favour, struct favour_seat *seat)
     return false;
 }
 
-/* For the favourite only, who never waits. False: it is somebody else, and favour_take_lock may be next. */
-static inline bool favour_take_mine(struct favour *favour) {
-    struct favour_seat *seat = favour_seat;
-    bool mine = seat && atomic_load_explicit(&favour->favourite, memory_order_relaxed) == seat;
+/* For the favourite only, who never waits; `seat` is the calling thread's. False: it is somebody else, and favour_take_lock may be next. */
+static inline bool favour_take_at(struct favour *favour, struct favour_seat *seat) {
+    bool mine = atomic_load_explicit(&favour->favourite, memory_order_relaxed) == seat;
     if (UNLIKELY(!mine || !favour_enter(favour, seat)))
         return false;
     if (has(asserts))
@@ -84,17 +83,27 @@ static inline bool favour_take_mine(struct favour *favour) {
     return true;
 }
 
+static inline bool favour_take_mine(struct favour *favour) {
+    struct favour_seat *seat = favour_seat;
+    return seat && favour_take_at(favour, seat);
+}
+
 static inline void favour_take(struct favour *favour) {
     if (UNLIKELY(!favour_take_mine(favour)))
         favour_take_lock(favour);
 }
 
-/* After favour_take_mine. */
-static inline void favour_release_mine(struct favour *favour) {
+/* After favour_take_at. */
+static inline void favour_release_at(struct favour *favour, struct favour_seat *seat) {
     if (has(asserts))
         lock_note(&favour->lock, false);
     favour->inside = false;
-    atomic_store_explicit(&favour_seat->busy, 0, memory_order_release); /* pairs with favour_take_lock */
+    atomic_store_explicit(&seat->busy, 0, memory_order_release); /* pairs with favour_take_lock */
+}
+
+/* After favour_take_mine. */
+static inline void favour_release_mine(struct favour *favour) {
+    favour_release_at(favour, favour_seat);
 }
 
 static inline void favour_release(struct favour *favour) {

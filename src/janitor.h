@@ -39,12 +39,17 @@ void janitor_call(const void *caller);
  * thread, or loading a library, needs. */
 bool janitor_may_start_from(const void *caller);
 
+/* After something was freed that nobody made dirty: it rests. */
+static ALWAYS_INLINE void janitor_after_rest(const void *caller) {
+    if (UNLIKELY(!atomic_load_explicit(&janitor_awake, memory_order_relaxed)))
+        janitor_call(caller);
+}
+
 /* After a slow path has freed something. */
 static inline void janitor_after_free(const void *caller) {
     if (UNLIKELY(superslab_dirty_bytes() > purge_keep_free) || limit_near())
         purge_step();
-    if (UNLIKELY(!atomic_load_explicit(&janitor_awake, memory_order_relaxed)))
-        janitor_call(caller);
+    janitor_after_rest(caller);
 }
 
 #define JANITOR_NEVER (SIZE_MAX / 2)

@@ -69,13 +69,17 @@ static NOINLINE void large_let_wait(struct large *large) {
     large_release_all(out);
 }
 
+/* What may be at hand of `keep` bytes beside those that wait. */
+static COLD size_t large_most_beside(size_t keep, size_t waiting) {
+    return keep > waiting ? keep - waiting : 0;
+}
+
 /* A block that need not be measured comes to hand; it goes on counting as held, so nothing is too much. `keep`: bytes that may wait. */
 static ALWAYS_INLINE bool large_put_recent_within(struct large *large, size_t keep) {
-    size_t most = keep / 2, waiting = spare_resident_bytes();
-    if (UNLIKELY(waiting > most))
-        most = keep > waiting ? keep - waiting : 0;
-    if (UNLIKELY(large->due == 0 || large->counted) ||
-        !spare_recent_put(&larges.recent, large, most, LARGE_RECENT_EXTENT * most))
+    size_t most = keep / 2;
+    if (UNLIKELY(spare_resident_bytes() > most))
+        most = large_most_beside(keep, spare_resident_bytes());
+    if (UNLIKELY(!spare_recent_put(&larges.recent, large, most, LARGE_RECENT_EXTENT * most)))
         return false;
     large->due--;
     larges.live -= large->bytes;
@@ -83,6 +87,8 @@ static ALWAYS_INLINE bool large_put_recent_within(struct large *large, size_t ke
 }
 
 static bool large_put_recent(struct large *large) {
+    if (UNLIKELY(large->due == 0 || large->counted))
+        return false;
     return large_put_recent_within(large, limit_keep(larges.cache_limit, larges.recent.resident));
 }
 
@@ -146,17 +152,29 @@ static NOINLINE void large_put_shared(struct large *large) {
     large_put(large);
 }
 
+/* Of mappings more is counted. */
+bool large_rest(struct large *large, struct large_hand *hand) {
+    if (UNLIKELY(!large->home || large->due == 0))
+        return false;
+    if (UNLIKELY(!favour_take_at(&larges.lock, &hand->seat)))
+        return large_hand_is_used(hand) && large_hand_rest(hand, large);
+    bool put = LIKELY(!limit_is_watching()) && large_put_recent_within(large, larges.cache_limit);
+    if (LIKELY(put))
+        large_begin_rest(large);
+    favour_release_at(&larges.lock, &hand->seat);
+    return put;
+}
+
 void large_delete(struct large *large) {
-    if (UNLIKELY(!favour_take_mine(&larges.lock))) {
-        if (!large_has_hand() || !large_hand_put(large))
-            large_put_shared(large);
+    struct large_hand *hand = has(calls) ? large_hand_mine() : NULL;
+    if (hand && large_rest(large, hand)) /* else who calls this has tried */
         return;
-    }
-    large_begin_rest(large);
-    if (LIKELY(!limit_is_watching() && large_put_recent_within(large, larges.cache_limit)))
-        favour_release_mine(&larges.lock);
-    else
+    if (favour_take_mine(&larges.lock)) {
+        large_begin_rest(large);
         large_put(large);
+    } else if (!large_has_hand() || !large_hand_put(large)) {
+        large_put_shared(large);
+    }
 }
 
 /* ---- a block comes ---- */
@@ -368,24 +386,30 @@ static NOINLINE void *large_new_block(size_t size, size_t alignment, enum large_
     return block;
 }
 
-void *large_again(size_t size) {
+void *large_again(struct large_hand *hand, size_t size) {
     unsigned units = (unsigned)((size + UNIT_SIZE - 1) >> UNIT_SHIFT);
     struct large *large = NULL;
     if (UNLIKELY(size > LARGE_RUN_MOST))
         return NULL;
-    if (LIKELY(favour_take_mine(&larges.lock))) {
+    if (LIKELY(favour_take_at(&larges.lock, &hand->seat))) {
         large = spare_recent_pop(&larges.recent, units);
         if (LIKELY(large != NULL))
             large_enter_again(large, large->extent);
-        favour_release_mine(&larges.lock);
-    } else if (large_has_hand()) {
-        large = large_hand_take(units * (size_t)UNIT_SIZE);
+        favour_release_at(&larges.lock, &hand->seat);
+    } else if (large_hand_is_used(hand)) {
+        large = large_hand_take(hand, units * (size_t)UNIT_SIZE);
     }
     return LIKELY(large != NULL) ? large_hand_out_again(large) : NULL;
 }
 
+/* The same of a thread that may have none. */
+static void *large_again_mine(size_t size) {
+    struct large_hand *hand = large_hand_mine();
+    return hand ? large_again(hand, size) : NULL;
+}
+
 void *large_new(size_t size, size_t alignment, bool *zeroed) {
-    void *block = alignment <= UNIT_SIZE ? large_again(size) : NULL;
+    void *block = alignment <= UNIT_SIZE ? large_again_mine(size) : NULL;
     *zeroed = false;
     return block ? block : large_new_block(size, alignment, LARGE_PLAIN, zeroed);
 }
@@ -400,7 +424,7 @@ static bool large_has_few(void) {
 
 static void *large_new_roomy(size_t size) {
     bool zeroed;
-    void *block = large_again(size);
+    void *block = large_again_mine(size);
     return block ? block : large_new_block(size, UNIT_SIZE, LARGE_ROOM, &zeroed);
 }
 

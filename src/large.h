@@ -106,8 +106,11 @@ void large_hands_in_child(unsigned hands);
 bool large_hand_visit(struct large_hand *hand, bool now);
 
 /* The hit: a block of at least `size` bytes, more than zero, that was freed last: of just as many units for the room's favourite, of
- * nearly as many for who has a hand. NULL: there is none, and large_new is to look further. */
-void *large_again(size_t size);
+ * nearly as many for who has a hand. `hand` is the calling thread's. NULL: there is none, and large_new is to look further. */
+void *large_again(struct large_hand *hand, size_t size);
+
+/* The other way: the block of a record comes to hand, as large_delete has it. False: nothing has changed, and large_delete is next. */
+bool large_rest(struct large *large, struct large_hand *hand);
 
 /* A block of at least `size` bytes at a multiple of `alignment`; *zeroed says whether it reads as zero.
  * NULL: no memory. */

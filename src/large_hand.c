@@ -161,17 +161,22 @@ static NOINLINE bool large_hand_put_after(struct large_hand *hand, struct large 
     return put;
 }
 
-NOINLINE bool large_hand_put(struct large *large) {
+NOINLINE bool large_hand_rest(struct large_hand *hand, struct large *large) {
+    bool suits = large->resident <= hand->most / LARGEST_SHARE && large->bytes == large->extent;
+    if (UNLIKELY(!suits || limit_is_watching() || !visit_try(&hand->visit)))
+        return false;
+    bool put = large_hand_add(hand, large, hand->most);
+    if (LIKELY(put))
+        large_hand_count_put(hand, large);
+    else
+        visit_leave(&hand->visit);
+    return put;
+}
+
+bool large_hand_put(struct large *large) {
     struct large_hand *hand = large_hand_mine();
     if (!large_fits_hand(large, hand->most) || large->due == 0 || large->bytes != large->extent)
         return false;
-    if (UNLIKELY(limit_is_watching() || !visit_try(&hand->visit)))
-        return large_hand_put_after(hand, large);
-    if (LIKELY(large_hand_add(hand, large, hand->most))) {
-        large_hand_count_put(hand, large);
-        return true;
-    }
-    visit_leave(&hand->visit);
     return large_hand_put_after(hand, large);
 }
 
@@ -181,8 +186,7 @@ static struct large *large_hand_find(struct spare_recent *recent, size_t bytes) 
     return LIKELY(large != NULL) ? large : spare_recent_take(recent, bytes, large_nearly(bytes));
 }
 
-NOINLINE struct large *large_hand_take(size_t bytes) {
-    struct large_hand *hand = large_hand_mine();
+NOINLINE struct large *large_hand_take(struct large_hand *hand, size_t bytes) {
     if (UNLIKELY(!visit_try(&hand->visit))) {
         hand->low = false;
         return NULL;

@@ -343,8 +343,11 @@ bool large_is_due_at_hand(const struct large *large);
  * find it. */
 bool large_hand_put(struct large *large);
 
+/* The hit of it, for a run that need not be measured: nobody is waited for. False also where that is not enough. */
+bool large_hand_rest(struct large_hand *hand, struct large *large);
+
 /* One of nearly the size, which rests still; NULL: there is none, or a visitor is inside. */
-struct large *large_hand_take(size_t bytes);
+struct large *large_hand_take(struct large_hand *hand, size_t bytes);
 
 /* Takes more of nearly the size out of what is `recent`, or else of what waits (`bytes` then a result of spare_round), linked by next, when the
  * hand is nearly empty: they count as live from here on. Under the lock. Then, without it, they come to hand. */

@@ -70,16 +70,22 @@ void *pagemap_record(const void *address);
 enum { PAGEMAP_CHUNK_UNITS = 1 << PAGEMAP_CHUNK_SHIFT };
 extern void **pagemap_chunks[PAGEMAP_WINDOW_UNITS / PAGEMAP_CHUNK_UNITS];
 
+/* As pagemap_record, of a unit that has a tag. */
+static ALWAYS_INLINE void *pagemap_record_known(const void *address) {
+    size_t unit = pagemap_unit(address);
+    if (UNLIKELY(unit >= PAGEMAP_WINDOW_UNITS))
+        return pagemap_record(address);
+    /* Acquire, both: pair with pagemap_reserve and pagemap_set. */
+    void **chunk = __atomic_load_n(&pagemap_chunks[unit >> PAGEMAP_CHUNK_SHIFT], __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&chunk[unit % PAGEMAP_CHUNK_UNITS], __ATOMIC_ACQUIRE);
+}
+
 /* The record of the unit of `address` if that has the tag, which is not PAGEMAP_NONE; else NULL. */
 static ALWAYS_INLINE void *pagemap_record_tagged(const void *address, uint32_t tag) {
     size_t unit = pagemap_unit(address);
     if (UNLIKELY(unit >= PAGEMAP_WINDOW_UNITS))
         return pagemap_tag(address) == tag ? pagemap_record(address) : NULL;
-    if (UNLIKELY(pagemap_tag_in_window(unit) != tag))
-        return NULL;
-    /* Acquire, both: pair with pagemap_reserve and pagemap_set. */
-    void **chunk = __atomic_load_n(&pagemap_chunks[unit >> PAGEMAP_CHUNK_SHIFT], __ATOMIC_ACQUIRE);
-    return __atomic_load_n(&chunk[unit % PAGEMAP_CHUNK_UNITS], __ATOMIC_ACQUIRE);
+    return LIKELY(pagemap_tag_in_window(unit) == tag) ? pagemap_record_known(address) : NULL;
 }
 
 /* Keeps the window from being made of huge pages. */

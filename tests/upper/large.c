@@ -44,9 +44,11 @@ static void *new_block(size_t size) {
     return block;
 }
 
+/* As alloc does it: the hit, else all of it. */
 static void delete_block(void *block) {
     struct large *large = record_of(block);
-    large_delete(large);
+    if (!large_hand_mine() || !large_rest(large, large_hand_mine()))
+        large_delete(large);
     const struct large *left = pagemap_record(block);
     if (left) { /* at hand: who frees it again is told */
         assert_ptr_equal(left, large);

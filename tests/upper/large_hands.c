@@ -67,9 +67,11 @@ static void *new_block(size_t size) {
     return block;
 }
 
+/* As alloc does it: the hit, else all of it. */
 static void delete_block(void *block) {
     struct large *large = pagemap_record(block);
-    large_delete(large);
+    if (!large_hand_mine() || !large_rest(large, large_hand_mine()))
+        large_delete(large);
     assert_true(pagemap_tag(block) == PAGEMAP_NONE ||
                 large_was_freed(large, block)); /* who frees it again is told */
 }
@@ -576,12 +578,12 @@ static void large_P1_a_hand_gives_what_fits_best(void **state) {
     delete_block(eight);
     delete_block(nine);
     assert_int_equal(recent_of(&hands[0])->count, 2);
-    assert_ptr_equal(large_again(8 * UNIT_SIZE), eight);
-    assert_ptr_equal(large_again(8 * UNIT_SIZE), nine);
-    assert_null(large_again(8 * UNIT_SIZE));
+    assert_ptr_equal(large_again(large_hand_mine(), 8 * UNIT_SIZE), eight);
+    assert_ptr_equal(large_again(large_hand_mine(), 8 * UNIT_SIZE), nine);
+    assert_null(large_again(large_hand_mine(), 8 * UNIT_SIZE));
     delete_block(nine);
-    assert_null(large_again(7 * UNIT_SIZE)); /* too long */
-    assert_null(large_again(9 * UNIT_SIZE + 1));
+    assert_null(large_again(large_hand_mine(), 7 * UNIT_SIZE)); /* too long */
+    assert_null(large_again(large_hand_mine(), 9 * UNIT_SIZE + 1));
     delete_block(eight);
     check_hands();
 }
@@ -659,16 +661,16 @@ static void large_P1_the_favourite_is_given_as_much_as_it_wants(void **state) {
                              SIZE_MAX - UNIT_SIZE,
                              SIZE_MAX};
     for (unsigned i = 0; i < sizeof others / sizeof *others; i++)
-        assert_null(large_again(others[i]));
-    assert_ptr_equal(large_again(8 * UNIT_SIZE + 1), run);
+        assert_null(large_again(large_hand_mine(), others[i]));
+    assert_ptr_equal(large_again(large_hand_mine(), 8 * UNIT_SIZE + 1), run);
     assert_int_equal(larges.live, 9 * UNIT_SIZE);
-    assert_null(large_again(9 * UNIT_SIZE));
+    assert_null(large_again(large_hand_mine(), 9 * UNIT_SIZE));
     delete_block(run);
     void *eight = new_block(8 * UNIT_SIZE); /* one more unit serves, and is left out ... */
     assert_ptr_equal(eight, run);
     assert_int_equal(larges.live, 8 * UNIT_SIZE);
     delete_block(eight);
-    assert_ptr_equal(large_again(9 * UNIT_SIZE), run); /* ... until it is wanted */
+    assert_ptr_equal(large_again(large_hand_mine(), 9 * UNIT_SIZE), run); /* ... until it is wanted */
     assert_int_equal(larges.live, 9 * UNIT_SIZE);
     assert_int_equal(((struct large *)pagemap_record(run))->bytes, 9 * UNIT_SIZE);
     delete_block(run);
@@ -702,8 +704,79 @@ static void large_P2_near_the_soft_limit_the_favourite_keeps_nothing(void **stat
     assert_int_equal(pagemap_tag(block), PAGEMAP_NONE);
 }
 
+/* The hit says no, and all is as it was. */
+static void check_that_none_rests(void *block) {
+    struct large *large = pagemap_record(block), before = *large;
+    struct spare_recent recent = larges.recent, at_hand = *recent_of(&hands[0]);
+    size_t live = larges.live, held = larges.held;
+    assert_false(large_rest(large, large_hand_mine()));
+    assert_memory_equal(large, &before, sizeof before);
+    assert_memory_equal(&larges.recent, &recent, sizeof recent);
+    assert_memory_equal(recent_of(&hands[0]), &at_hand, sizeof at_hand);
+    assert_int_equal(larges.live, live);
+    assert_int_equal(larges.held, held);
+    assert_false(atomic_load(&hands[0].seat.busy) || visit_is_busy(&hands[0].visit));
+}
+
+static void watch_the_limit(bool watch) {
+    limit_configure(SIZE_MAX - 1, watch, 0);
+    assert_int_equal(limit_is_watching(), watch);
+}
+
+/* What the hit has to leave to others, at both: a mapping, what is to be measured, what is too much, and all near a limit. */
+static void check_the_hit(void) {
+    void *run = measured_block(RUN, 8 * KIB), *mapping = measured_block(3 * MIB, 8 * KIB);
+    struct large *large = pagemap_record(run);
+    check_that_none_rests(mapping);
+    watch_the_limit(true);
+    check_that_none_rests(run);
+    watch_the_limit(false);
+    large->due = 0;
+    check_that_none_rests(run);
+    large->due = 1;
+    size_t resident = large->resident;
+    large->resident = 32 * MIB;
+    check_that_none_rests(run);
+    large->resident = resident;
+    assert_true(large_rest(large, large_hand_mine()));
+    assert_true(large_was_freed(large, run));
+    assert_int_equal(large->due, 0);
+    assert_ptr_equal(large_again(large_hand_mine(), RUN), run);
+    assert_ptr_equal(large->start, run);
+    delete_block(run);
+    delete_block(mapping);
+}
+
+static void large_P1_the_hit_of_the_favourite_is_all_or_nothing(void **state) {
+    (void)state;
+    be_the_favourite();
+    check_the_hit();
+    assert_ptr_equal(atomic_load(&larges.lock.favourite), &hands[0].seat);
+}
+
+static void large_P1_the_hit_of_a_hand_is_all_or_nothing(void **state) {
+    (void)state;
+    take_turns(2);
+    hold_hand(0);
+    check_the_hit();
+    void *run = measured_block(RUN, 8 * KIB);
+    struct large *large = pagemap_record(run);
+    atomic_store(&hands[0].visit.wanted, 1); /* a visitor waits to come in */
+    check_that_none_rests(run);
+    assert_null(large_again(large_hand_mine(), RUN));
+    atomic_store(&hands[0].visit.wanted, 0);
+    large->extent += UNIT_SIZE; /* as if it served for a shorter one */
+    check_that_none_rests(run);
+    large->extent -= UNIT_SIZE;
+    large_hand_empty(&hands[0]); /* nor without one */
+    check_that_none_rests(run);
+    delete_block(run);
+    check_hands();
+}
+
 static void *delete_from_without(void *block) {
     be(1);
+    assert_false(large_rest(pagemap_record(block), large_hand_mine()));
     large_delete(pagemap_record(block));
     return NULL;
 }
@@ -955,6 +1028,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(large_P4_who_goes_leaves_nothing_at_hand, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P4_near_the_soft_limit_nothing_is_at_hand, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P1_a_hand_gives_what_fits_best, setup, teardown),
+        cmocka_unit_test_setup_teardown(large_P1_the_hit_of_the_favourite_is_all_or_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(large_P1_the_hit_of_a_hand_is_all_or_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P1_slack_goes_while_its_block_is_freed, setup, teardown),
         cmocka_unit_test_setup_teardown(large_rounding_of_the_favourite_comes_out, setup, teardown),
         cmocka_unit_test_setup_teardown(large_P1_the_favourite_is_given_as_much_as_it_wants, setup, teardown),
