@@ -157,7 +157,7 @@ bool large_rest(struct large *large, struct large_hand *hand) {
     if (UNLIKELY(!large->home || large->due == 0))
         return false;
     if (UNLIKELY(!favour_take_at(&larges.lock, &hand->seat)))
-        return large_hand_is_used(hand) && large_hand_rest(hand, large);
+        return large_hand_rest(hand, large);
     bool put = LIKELY(!limit_is_watching()) && large_put_recent_within(large, larges.cache_limit);
     if (LIKELY(put))
         large_begin_rest(large);

@@ -4,6 +4,7 @@
  * By its argument:
  *   thread     after the memory has gone home the janitor does not run any more, until something is freed again, but for asking
  *              after 1 s, 2, 4 ... whether the process is to end
+ *   large      what is freed then goes home, too, when it is large blocks that come straight to those at hand
  *   little     a process that never holds a MiB has no janitor, however much it frees in all
  *   slow       without a thread (HAKMEM_PURGE_THREAD=0) memory goes home while the program frees something now and then
  *   off        with HAKMEM_PURGE_DELAY=0 nothing goes home by itself, and malloc_trim(0) gives it from the slabs of all
@@ -39,6 +40,33 @@ static void with_thread(void) {
     come_and_go(5); /* and what is freed now, goes home too */
     CHECK(janitor() == thread);
     janitor_rests(thread);
+}
+
+enum { LARGE = 100000, LARGES = 64, LARGE_ROUNDS = 10 /* then none is measured at its next free */ };
+
+static void take_large(void *larges[LARGES]) {
+    for (int i = 0; i < LARGES; i++)
+        fill(larges[i] = taken(LARGE), LARGE, 1);
+}
+
+static void drop_large(void *larges[LARGES]) {
+    for (int i = 0; i < LARGES; i++)
+        free(larges[i]);
+}
+
+static void with_large(void) {
+    void *larges[LARGES];
+
+    come_and_go(0);
+    for (int round = 0; round < LARGE_ROUNDS; round++) {
+        take_large(larges);
+        drop_large(larges);
+    }
+    take_large(larges);
+    janitor_rests(janitor());
+    long live = rss_kib();
+    drop_large(larges);
+    AWAIT(rss_kib() < live - LARGES * LARGE / 1024 / 2);
 }
 
 static void with_little(void) {
@@ -105,6 +133,8 @@ int main(int argc, char **argv) {
     CHECK(argc == 2);
     if (strcmp(argv[1], "thread") == 0)
         with_thread();
+    else if (strcmp(argv[1], "large") == 0)
+        with_large();
     else if (strcmp(argv[1], "little") == 0)
         with_little();
     else if (strcmp(argv[1], "slow") == 0)

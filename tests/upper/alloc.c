@@ -299,6 +299,23 @@ static void alloc_counts_every_call(void **state) {
     assert_true(heap_own->class[class].largest > 31); /* it went on */
 }
 
+/* Whether they come from what is at hand or not, and go there or not. */
+static void alloc_counts_every_large_call(void **state) {
+    (void)state;
+    enum { ROUNDS = 100, SIZE = 40000 };
+    alloc_free(alloc_malloc(SIZE));
+    uint64_t larges = heap_own->larges, frees = heap_own->large_frees;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        void *block = alloc_malloc(SIZE), *zeroed = alloc_calloc(1, 2 * SIZE),
+             *aligned = alloc_aligned(256 * KIB, SIZE);
+        alloc_free(block);
+        alloc_free(aligned);
+        alloc_free(alloc_realloc(zeroed, 2 * SIZE + 1));
+    }
+    assert_int_equal(heap_own->larges - larges, 3 * ROUNDS);
+    assert_int_equal(heap_own->large_frees - frees, 3 * ROUNDS);
+}
+
 enum { LODGERS = 4, LODGERS_OF = 2048 };
 
 /* The first blocks of a class that has not begun are those of the next power of two; then it has its own, and there it stays. */
@@ -504,6 +521,7 @@ int main(void) {
         cmocka_unit_test_setup(alloc_calloc_clears_used_memory, kernel_reset),
         cmocka_unit_test_setup(alloc_calloc_clears_its_own_block_only, kernel_reset),
         cmocka_unit_test_setup(alloc_counts_every_call, kernel_reset),
+        cmocka_unit_test_setup(alloc_counts_every_large_call, kernel_reset),
         cmocka_unit_test_setup(alloc_refuses_what_is_not_ours, kernel_reset),
         cmocka_unit_test_setup(alloc_uses_all_there_is_before_it_refuses, kernel_reset),
         cmocka_unit_test_setup(alloc_borrows_a_heap_after_the_thread_has_ended, kernel_reset),
