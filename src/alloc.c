@@ -209,7 +209,11 @@ static COLD void alloc_report_large(void *block) {
 }
 
 static NOINLINE void alloc_free_large_after(void *block, const void *caller) {
-    struct large *large = pagemap_record_known(block);
+    struct large *large = pagemap_record(block);
+    if (UNLIKELY(!large || large->start != block)) {
+        alloc_report_large(block);
+        return;
+    }
     if (LIKELY(heap_own != NULL))
         heap_own->large_frees++;
     if (UNLIKELY(heap_watched != NULL || heap_own == NULL))
@@ -221,16 +225,16 @@ static NOINLINE void alloc_free_large_after(void *block, const void *caller) {
     janitor_after_free(caller);
 }
 
-/* `heap` as heap_load has it. The hit makes nothing dirty. Its caller ends with it, so that who called that is who called this. */
+/* `block` in the window; `heap` as heap_load has it. The hit makes nothing dirty. Its caller ends with it, so that who called that is
+ * who called this. */
 static NOINLINE void alloc_free_large(void *block, struct heap *heap) {
-    struct large *large = pagemap_record_known(block);
-    if (UNLIKELY(!large || large->start != block)) {
-        alloc_report_large(block);
-    } else if (UNLIKELY(has(calls) || heap == &heap_none || !large_rest(large, &heap->hand))) {
-        alloc_free_large_after(block, __builtin_return_address(0));
-    } else {
+    struct large *large = pagemap_record_in_window(pagemap_unit(block));
+    bool live = LIKELY(large != NULL) && large->start == block;
+    if (LIKELY(live && heap != &heap_none && !has(calls) && large_rest(large, &heap->hand))) {
         heap->large_frees++;
         janitor_after_rest(__builtin_return_address(0));
+    } else {
+        alloc_free_large_after(block, __builtin_return_address(0));
     }
 }
 
@@ -247,7 +251,7 @@ static ALWAYS_INLINE void alloc_free_for(uint32_t tag, void *block, const void *
     else if (pagemap_kind(tag) < SIZECLASS_COUNT)
         alloc_free_small(tag, block, caller);
     else
-        alloc_free_large(block, heap_load());
+        alloc_free_large_after(block, caller);
 }
 
 NOINLINE void alloc_free_slow(void *block) {

@@ -397,7 +397,9 @@ void *large_again(struct large_hand *hand, size_t size) {
             large_enter_again(large, large->extent);
         favour_release_at(&larges.lock, &hand->seat);
     } else if (large_hand_is_used(hand)) {
-        large = large_hand_take(hand, units * (size_t)UNIT_SIZE);
+        large = large_hand_pop(hand, units);
+        if (UNLIKELY(!large))
+            large = large_hand_take(hand, units * (size_t)UNIT_SIZE);
     }
     return LIKELY(large != NULL) ? large_hand_out_again(large) : NULL;
 }

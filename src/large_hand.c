@@ -119,10 +119,6 @@ static struct large *large_hand_end(struct large_hand *hand) {
     return out;
 }
 
-static void large_hand_count_use(struct large_hand *hand) {
-    __atomic_store_n(&hand->uses, hand->uses + 1, __ATOMIC_RELAXED); /* read by large_hand_visit */
-}
-
 /* ---- its thread ---- */
 
 /* Its hold of `visit` ends. */
@@ -180,19 +176,13 @@ bool large_hand_put(struct large *large) {
     return large_hand_put_after(hand, large);
 }
 
-/* One of just as many units is likely, and quickly found. */
-static struct large *large_hand_find(struct spare_recent *recent, size_t bytes) {
-    struct large *large = spare_recent_pop(recent, spare_bin(bytes));
-    return LIKELY(large != NULL) ? large : spare_recent_take(recent, bytes, large_nearly(bytes));
-}
-
 NOINLINE struct large *large_hand_take(struct large_hand *hand, size_t bytes) {
     if (UNLIKELY(!visit_try(&hand->visit))) {
         hand->low = false;
         return NULL;
     }
-    const struct spare_recent *recent = hand->recent;
-    struct large *large = large_hand_find(hand->recent, bytes);
+    struct spare_recent *recent = hand->recent;
+    struct large *large = spare_recent_take(recent, bytes, large_nearly(bytes));
     if (LIKELY(large != NULL)) {
         large->taken_by = hand;
         large_hand_count_use(hand);

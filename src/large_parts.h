@@ -346,8 +346,25 @@ bool large_hand_put(struct large *large);
 /* The hit of it, for a run that need not be measured: nobody is waited for. False also where that is not enough. */
 bool large_hand_rest(struct large_hand *hand, struct large *large);
 
+static ALWAYS_INLINE void large_hand_count_use(struct large_hand *hand) {
+    __atomic_store_n(&hand->uses, hand->uses + 1, __ATOMIC_RELAXED); /* read by large_hand_visit */
+}
+
 /* One of nearly the size, which rests still; NULL: there is none, or a visitor is inside. */
 struct large *large_hand_take(struct large_hand *hand, size_t bytes);
+
+/* The hit of it: one of just as many units is likely, and quickly found. */
+static ALWAYS_INLINE struct large *large_hand_pop(struct large_hand *hand, unsigned units) {
+    if (UNLIKELY(!visit_try(&hand->visit)))
+        return NULL;
+    struct large *large = spare_recent_pop(hand->recent, units);
+    if (LIKELY(large != NULL)) {
+        large->taken_by = hand;
+        large_hand_count_use(hand);
+    }
+    visit_leave(&hand->visit);
+    return large;
+}
 
 /* Takes more of nearly the size out of what is `recent`, or else of what waits (`bytes` then a result of spare_round), linked by next, when the
  * hand is nearly empty: they count as live from here on. Under the lock. Then, without it, they come to hand. */

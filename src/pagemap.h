@@ -70,16 +70,11 @@ void *pagemap_record(const void *address);
 enum { PAGEMAP_CHUNK_UNITS = 1 << PAGEMAP_CHUNK_SHIFT };
 extern void **pagemap_chunks[PAGEMAP_WINDOW_UNITS / PAGEMAP_CHUNK_UNITS];
 
+/* As pagemap_record, of a unit in the window that has a tag. */
 static ALWAYS_INLINE void *pagemap_record_in_window(size_t unit) {
     /* Acquire, both: pair with pagemap_reserve and pagemap_set. */
     void **chunk = __atomic_load_n(&pagemap_chunks[unit >> PAGEMAP_CHUNK_SHIFT], __ATOMIC_ACQUIRE);
     return __atomic_load_n(&chunk[unit % PAGEMAP_CHUNK_UNITS], __ATOMIC_ACQUIRE);
-}
-
-/* As pagemap_record, of a unit that has a tag. */
-static ALWAYS_INLINE void *pagemap_record_known(const void *address) {
-    size_t unit = pagemap_unit(address);
-    return LIKELY(unit < PAGEMAP_WINDOW_UNITS) ? pagemap_record_in_window(unit) : pagemap_record(address);
 }
 
 /* The record of the unit of `address` if that has the tag, which is not PAGEMAP_NONE; else NULL. */

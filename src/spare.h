@@ -123,9 +123,10 @@ size_t spare_rested_bytes(void);
 /* The blocks freed last, at hand: on stacks, one for each of the first bins. A block here is in no other list and no other
  * sum: to put one here and to take it again is a handful of stores. It comes to wait in order when large gathers it. */
 struct spare_recent {
-    _Alignas(CACHE_LINE) uint64_t filled; /* a bit a stack */
-    size_t resident;                      /* bytes of them in memory, as last measured */
-    size_t bytes;                         /* address space of them; may be read without the lock */
+    _Alignas(
+        CACHE_LINE) uint64_t filled; /* a bit a stack that has blocks, or had when it was looked at last */
+    size_t resident;                 /* bytes of them in memory, as last measured */
+    size_t bytes;                    /* address space of them; may be read without the lock */
     unsigned count;
     struct large *stack[SPARE_RECENT_BINS]; /* by next */
 };
@@ -152,16 +153,24 @@ static inline bool spare_recent_put(struct spare_recent *recent, struct large *l
     return true;
 }
 
-/* The first stack that has blocks of `bytes` (a result of spare_round) to `most` bytes; SPARE_RECENT_BINS if there is none. */
-static inline unsigned spare_recent_bin(const struct spare_recent *recent, size_t bytes, size_t most) {
+/* The first stack that has blocks of `bytes` (a result of spare_round) to `most` bytes; SPARE_RECENT_BINS if there is none. Who takes the
+ * last one of a stack leaves its bit to this. */
+static inline unsigned spare_recent_bin(struct spare_recent *recent, size_t bytes, size_t most) {
     unsigned first = spare_bin(bytes), last = spare_bin(most);
-    uint64_t filled = first < SPARE_RECENT_BINS ? recent->filled >> first : 0;
-    unsigned bin = filled ? first + bits_lowest(filled) : SPARE_RECENT_BINS;
-    return bin > last ? SPARE_RECENT_BINS : bin;
+    uint64_t filled = first < SPARE_RECENT_BINS ? recent->filled >> first << first : 0;
+    for (; filled; filled &= filled - 1) {
+        unsigned bin = bits_lowest(filled);
+        if (bin > last)
+            break;
+        if (LIKELY(recent->stack[bin] != NULL))
+            return bin;
+        recent->filled &= ~(1ULL << bin);
+    }
+    return SPARE_RECENT_BINS;
 }
 
 /* The newest one of the smallest size from `bytes` to `most` bytes, as above; NULL if there is none. */
-static inline struct large *spare_recent_find(const struct spare_recent *recent, size_t bytes, size_t most) {
+static inline struct large *spare_recent_find(struct spare_recent *recent, size_t bytes, size_t most) {
     unsigned bin = spare_recent_bin(recent, bytes, most);
     return bin < SPARE_RECENT_BINS ? recent->stack[bin] : NULL;
 }
@@ -172,7 +181,6 @@ static inline struct large *spare_recent_pop(struct spare_recent *recent, unsign
     if (!large)
         return NULL;
     recent->stack[bin] = large->next;
-    recent->filled &= ~((uint64_t)(large->next == NULL) << bin);
     spare_recent_count(recent, -large->resident, -large->extent, -1u);
     return large;
 }
