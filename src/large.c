@@ -166,8 +166,9 @@ bool large_rest(struct large *large, struct large_hand *hand) {
 }
 
 void large_delete(struct large *large) {
-    struct large_hand *hand = has(calls) ? large_hand_mine() : NULL;
-    if (hand && large_rest(large, hand)) /* else who calls this has tried */
+    bool tried = !has(calls) && !has(verify_free); /* by who calls this */
+    struct large_hand *hand = tried ? NULL : large_hand_mine();
+    if (hand && large_rest(large, hand))
         return;
     if (favour_take_mine(&larges.lock)) {
         large_begin_rest(large);

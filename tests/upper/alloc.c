@@ -375,6 +375,34 @@ static void alloc_refuses_what_is_not_ours(void **state) {
     alloc_free(run);
 }
 
+/* Where the free of a live one would be a hit. */
+static void alloc_refuses_what_is_at_hand(void **state) {
+    (void)state;
+    enum { ROUNDS = 100, SIZE = 40000 };
+    if (has(verify_free))
+        skip();
+    unsigned char *run;
+    for (unsigned i = 0; i < ROUNDS; i++)
+        alloc_free(alloc_malloc(SIZE));
+    assert_non_null(run = alloc_malloc(SIZE));
+    struct large *large = pagemap_record(run);
+    large->every = large->due = ROUNDS; /* it is not measured now */
+    uint64_t frees = heap_own->large_frees;
+    alloc_free(run + 8);
+    assert_int_equal(heap_own->large_frees, frees);
+    assert_true(alloc_usable_size(run) >= SIZE);
+    alloc_free(run);
+    alloc_free(run);
+    alloc_free(run + 8);
+    assert_int_equal(heap_own->large_frees, frees + 1);
+    assert_int_equal(alloc_usable_size(run), 0);
+    assert_ptr_equal(alloc_malloc(SIZE), run);
+    void *other = alloc_malloc(SIZE);
+    assert_ptr_not_equal(other, run);
+    alloc_free(other);
+    alloc_free(run);
+}
+
 /* Free blocks in magazines and kept slabs are found before memory is refused, whether the kernel takes advice
  * or not. */
 static void alloc_uses_all_there_is_before_it_refuses(void **state) {
@@ -523,6 +551,7 @@ int main(void) {
         cmocka_unit_test_setup(alloc_counts_every_call, kernel_reset),
         cmocka_unit_test_setup(alloc_counts_every_large_call, kernel_reset),
         cmocka_unit_test_setup(alloc_refuses_what_is_not_ours, kernel_reset),
+        cmocka_unit_test_setup(alloc_refuses_what_is_at_hand, kernel_reset),
         cmocka_unit_test_setup(alloc_uses_all_there_is_before_it_refuses, kernel_reset),
         cmocka_unit_test_setup(alloc_borrows_a_heap_after_the_thread_has_ended, kernel_reset),
         cmocka_unit_test_setup(alloc_blocks_freed_elsewhere_come_back, kernel_reset),
