@@ -152,13 +152,14 @@ static NOINLINE void large_put_shared(struct large *large) {
     large_put(large);
 }
 
-/* Of mappings more is counted. */
+/* Of what is longer than a run more is counted. */
 bool large_rest(struct large *large, struct large_hand *hand) {
-    if (UNLIKELY(!large->home || large->due == 0))
+    if (UNLIKELY(large->bytes > LARGE_RUN_MOST || large->due == 0))
         return false;
     if (UNLIKELY(!favour_take_at(&larges.lock, &hand->seat)))
         return large_hand_rest(hand, large);
-    bool put = LIKELY(!limit_is_watching()) && large_put_recent_within(large, larges.cache_limit);
+    bool put =
+        LIKELY(!limit_is_watching() && !large->counted) && large_put_recent_within(large, larges.cache_limit);
     if (LIKELY(put))
         large_begin_rest(large);
     favour_release_at(&larges.lock, &hand->seat);

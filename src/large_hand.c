@@ -158,7 +158,7 @@ static NOINLINE bool large_hand_put_after(struct large_hand *hand, struct large 
 }
 
 NOINLINE bool large_hand_rest(struct large_hand *hand, struct large *large) {
-    bool suits = large->resident <= hand->most / LARGEST_SHARE && large->bytes == large->extent;
+    bool suits = large_fits_hand(large, hand->most) && large->bytes == large->extent;
     if (UNLIKELY(!suits || limit_is_watching() || !visit_try(&hand->visit)))
         return false;
     bool put = large_hand_add(hand, large, hand->most);

@@ -343,7 +343,7 @@ bool large_is_due_at_hand(const struct large *large);
  * find it. */
 bool large_hand_put(struct large *large);
 
-/* The hit of it, for a run that need not be measured: nobody is waited for. False also where that is not enough. */
+/* The hit of it, for a block that need not be measured: nobody is waited for. False also where that is not enough. */
 bool large_hand_rest(struct large_hand *hand, struct large *large);
 
 static ALWAYS_INLINE void large_hand_count_use(struct large_hand *hand) {

@@ -3,6 +3,7 @@
 
 #include "large.h"
 #include "lifecycle.h"
+#include "os.h"
 #include "purge.h"
 
 #include "kernel.h"
@@ -299,11 +300,24 @@ static void alloc_counts_every_call(void **state) {
     assert_true(heap_own->class[class].largest > 31); /* it went on */
 }
 
-/* Whether they come from what is at hand or not, and go there or not. */
+/* From here on large blocks come from what is at hand, and go there: a hit. */
+static void make_large_hits(size_t size) {
+    enum { ROUNDS = 100 };
+    assert_true(os_barrier_prepare()); /* the thread becomes the favourite */
+    for (unsigned i = 0; i < ROUNDS; i++)
+        alloc_free(alloc_malloc(size));
+    void *block = alloc_malloc(size);
+    struct large *large = pagemap_record(block);
+    large->every = large->due = UINT16_MAX; /* it is not measured now */
+    assert_true(large_rest(large, &heap_own->hand));
+    assert_ptr_equal(large_again(&heap_own->hand, size), block);
+    alloc_free(block);
+}
+
 static void alloc_counts_every_large_call(void **state) {
     (void)state;
     enum { ROUNDS = 100, SIZE = 40000 };
-    alloc_free(alloc_malloc(SIZE));
+    make_large_hits(SIZE);
     uint64_t larges = heap_own->larges, frees = heap_own->large_frees;
     for (unsigned i = 0; i < ROUNDS; i++) {
         void *block = alloc_malloc(SIZE), *zeroed = alloc_calloc(1, 2 * SIZE),
@@ -378,15 +392,11 @@ static void alloc_refuses_what_is_not_ours(void **state) {
 /* Where the free of a live one would be a hit. */
 static void alloc_refuses_what_is_at_hand(void **state) {
     (void)state;
-    enum { ROUNDS = 100, SIZE = 40000 };
+    enum { SIZE = 40000 };
     if (has(verify_free))
         skip();
-    unsigned char *run;
-    for (unsigned i = 0; i < ROUNDS; i++)
-        alloc_free(alloc_malloc(SIZE));
-    assert_non_null(run = alloc_malloc(SIZE));
-    struct large *large = pagemap_record(run);
-    large->every = large->due = ROUNDS; /* it is not measured now */
+    make_large_hits(SIZE);
+    unsigned char *run = alloc_malloc(SIZE);
     uint64_t frees = heap_own->large_frees;
     alloc_free(run + 8);
     assert_int_equal(heap_own->large_frees, frees);
@@ -550,8 +560,8 @@ int main(void) {
         cmocka_unit_test_setup(alloc_calloc_clears_its_own_block_only, kernel_reset),
         cmocka_unit_test_setup(alloc_counts_every_call, kernel_reset),
         cmocka_unit_test_setup(alloc_counts_every_large_call, kernel_reset),
-        cmocka_unit_test_setup(alloc_refuses_what_is_not_ours, kernel_reset),
         cmocka_unit_test_setup(alloc_refuses_what_is_at_hand, kernel_reset),
+        cmocka_unit_test_setup(alloc_refuses_what_is_not_ours, kernel_reset),
         cmocka_unit_test_setup(alloc_uses_all_there_is_before_it_refuses, kernel_reset),
         cmocka_unit_test_setup(alloc_borrows_a_heap_after_the_thread_has_ended, kernel_reset),
         cmocka_unit_test_setup(alloc_blocks_freed_elsewhere_come_back, kernel_reset),

@@ -728,6 +728,12 @@ static void check_the_hit(void) {
     void *run = measured_block(RUN, 8 * KIB), *mapping = measured_block(3 * MIB, 8 * KIB);
     struct large *large = pagemap_record(run);
     check_that_none_rests(mapping);
+    large->counted = 1; /* as a short mapping with slack */
+    struct superslab *home = large->home;
+    large->home = NULL;
+    check_that_none_rests(run);
+    large->home = home;
+    large->counted = 0;
     watch_the_limit(true);
     check_that_none_rests(run);
     watch_the_limit(false);
