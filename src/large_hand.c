@@ -69,8 +69,12 @@ static bool large_fits_hand(const struct large *large, size_t most) {
 }
 
 /* ... all of which can be used. */
+static bool large_fits_whole(const struct large *large, size_t most) {
+    return large_fits_hand(large, most) && large->bytes == large->extent;
+}
+
 static bool large_suits_within(const struct large *large, size_t most) {
-    return large_fits_hand(large, most) && large->bytes == large->extent && !large_is_in_field(large);
+    return large_fits_whole(large, most) && !large_is_in_field(large);
 }
 
 bool large_suits_hand(const struct large *large) {
@@ -158,8 +162,7 @@ static NOINLINE bool large_hand_put_after(struct large_hand *hand, struct large 
 }
 
 NOINLINE bool large_hand_rest(struct large_hand *hand, struct large *large) {
-    bool suits = large_fits_hand(large, hand->most) && large->bytes == large->extent;
-    if (UNLIKELY(!suits || limit_is_watching() || !visit_try(&hand->visit)))
+    if (UNLIKELY(!large_fits_whole(large, hand->most) || limit_is_watching() || !visit_try(&hand->visit)))
         return false;
     bool put = large_hand_add(hand, large, hand->most);
     if (LIKELY(put))
@@ -171,9 +174,7 @@ NOINLINE bool large_hand_rest(struct large_hand *hand, struct large *large) {
 
 bool large_hand_put(struct large *large) {
     struct large_hand *hand = large_hand_mine();
-    if (!large_fits_hand(large, hand->most) || large->due == 0 || large->bytes != large->extent)
-        return false;
-    return large_hand_put_after(hand, large);
+    return large_fits_whole(large, hand->most) && large->due != 0 && large_hand_put_after(hand, large);
 }
 
 NOINLINE struct large *large_hand_take(struct large_hand *hand, size_t bytes) {
