@@ -8,7 +8,7 @@
  *   block      memory handed out by any allocating function of hakmem, prefixed or interposed. All of them
  *              share one heap: a block of malloc may be given to hakmem_free and the other way round.
  *   alignment  every block is aligned to 16 bytes at least; a block whose size is a power of two up to
- *              64 KiB is aligned to its size.
+ *              64 bytes is aligned to its size. Whoever needs more asks for it.
  *   failure    NULL (or the error number named) with errno set; nothing that existed is changed.
  *              Success never changes errno, and freeing never does.
  *   threads    every function may be called by any thread at any time, for any block, unless it says

@@ -388,17 +388,42 @@ static ALWAYS_INLINE void *alloc_class_for(size_t size, unsigned class, const vo
     return LIKELY(block != NULL) ? block : alloc_miss_for(size, class, heap, caller);
 }
 
-static NOINLINE void *alloc_aligned_large(size_t alignment, size_t size, const void *caller) {
+/* A watched thread's class has lodged: no more. */
+static COLD void *alloc_aligned_again(void *lodger, size_t size, unsigned class, const void *caller) {
+    heap_lodge_none(heap_own, class);
+    void *block = alloc_miss_for(size, class, heap_load(), caller);
+    alloc_free(lodger);
+    return block;
+}
+
+/* A lodger (see heap_serving) has the alignment of a line. */
+static NOINLINE void *alloc_aligned_miss(size_t alignment, size_t size, unsigned class, const void *caller) {
+    struct heap *heap = alignment > SIZECLASS_COLOUR && !heap_is_watched() ? heap_mine() : &heap_none;
+    if (heap != &heap_none)
+        heap_lodge_none(heap, class);
+    void *block = alloc_miss_for(size, class, heap_load(), caller);
+    bool lodges = UNLIKELY((uintptr_t)block % alignment != 0);
+    return lodges ? alloc_aligned_again(block, size, class, caller) : block;
+}
+
+/* A large block, or a thread that has no heap yet. */
+static NOINLINE void *alloc_aligned_after(size_t alignment, size_t size, unsigned class, const void *caller) {
     bool zeroed;
-    return alloc_large_aligned(size, alignment, &zeroed, caller);
+    if (alloc_is_forced())
+        return next_aligned(alignment, size);
+    return class < SIZECLASS_COUNT ? alloc_aligned_miss(alignment, size, class, caller)
+                                   : alloc_large_aligned(size, alignment, &zeroed, caller);
 }
 
 void *alloc_aligned_for(size_t alignment, size_t size, const void *caller) {
     unsigned class = sizeclass_aligned(size, alignment);
-    if (UNLIKELY((class >= SIZECLASS_COUNT || !heap_own) && alloc_is_forced()))
-        return next_aligned(alignment, size);
-    return LIKELY(class < SIZECLASS_COUNT) ? alloc_class_for(size, class, caller)
-                                           : alloc_aligned_large(alignment, size, caller);
+    if (UNLIKELY(class >= SIZECLASS_COUNT))
+        return alloc_aligned_after(alignment, size, class, caller);
+    void *block = alloc_hit(heap_load(), class);
+    if (LIKELY(block != NULL))
+        return block;
+    return heap_own ? alloc_aligned_miss(alignment, size, class, caller)
+                    : alloc_aligned_after(alignment, size, class, caller);
 }
 
 void *alloc_aligned(size_t alignment, size_t size) {

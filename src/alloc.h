@@ -7,7 +7,7 @@
  * P1  a hit touches no byte of the block and no slab record
  * P2  on success, and in free, errno is what it was
  * P3  a failed call returns NULL with errno ENOMEM and leaves the old block, if there is one, as it was
- * P4  a block is aligned to 16 bytes, and to its size if that is a power of two up to 64 KiB
+ * P4  a block is aligned to 16 bytes, and to its size if that is a power of two up to 64 bytes; to what was asked for in any case
  *
  * Golden instruction counts: tests/golden. Any thread may call everything here.
  */

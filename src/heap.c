@@ -30,8 +30,10 @@ static void *const heap_nothing[HEAP_ARRAY_WORDS] ALIGNED(256) = {NULL};
 
 SECTION(".data.rel.ro.heap_none")
 struct heap heap_none = {.top = {NOTHING_8, NOTHING_8, NOTHING_8, NOTHING_8, NOTHING_8, NOTHING_8, NOTHING_8,
-                                 NOTHING_8, NOTHING_8},
+                                 NOTHING_8, NOTHING_8, NOTHING, NOTHING, NOTHING, NOTHING},
                          .tag = HEAP_NO_TAG};
+
+_Static_assert(SIZECLASS_COUNT == 76, "a word for each class");
 
 THREAD_LOCAL struct heap_current heap_current = {&heap_none, HEAP_NO_TAG};
 
@@ -62,11 +64,11 @@ COLD void heap_post_first(struct heap *heap, void *block) {
 /* ---- magazines ---- */
 
 unsigned heap_sentinel(const struct heap_class *mine) {
-    return heap_words(mine) - 1 - mine->largest;
+    return mine->words - 1 - mine->largest;
 }
 
 unsigned heap_sentinel_full(const struct heap_class *mine) {
-    return heap_words(mine) - 1;
+    return mine->words - 1;
 }
 
 void heap_rewind(struct heap *heap, unsigned class, unsigned sentinel) {
@@ -84,7 +86,7 @@ static bool heap_give_array(struct heap *heap, unsigned class, unsigned words, u
         return false;
     ASSERT(P1, ((uintptr_t)array & 255) == 0);
     mine->array = array;
-    mine->end = array + words;
+    mine->words = (uint8_t)words;
     mine->largest = (uint8_t)largest;
     heap_rewind(heap, class, heap_sentinel(mine));
     return true;
@@ -149,10 +151,14 @@ static unsigned heap_wanted(const struct heap_class *mine, bool again) {
 
 /* The class of the power of two that its blocks fit into, which many classes then share. A program takes a block or two of many sizes, and
  * each class that begins costs a page, a slab's record and a magazine. docs/experiments/lodgers.md */
+COLD void heap_lodge_none(struct heap *heap, unsigned class) {
+    heap->class[class].lodged = LODGERS_MOST;
+}
+
 COLD unsigned heap_serving(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
     unsigned size = sizeclass_table[class].size, host = sizeclass_of((size_t)2 << bits_highest(size - 1));
-    if (mine->lodged >= LODGERS_MOST || host == class || size >= LODGERS_OF)
+    if (mine->lodged >= LODGERS_MOST || host == class || size >= LODGERS_OF || class >= SIZECLASS_BY_SIZES)
         return class;
     mine->lodged++;
     return host;
@@ -347,7 +353,7 @@ void heap_shorten(struct heap *heap, unsigned class, unsigned out) {
     struct heap_class *mine = &heap->class[class];
     unsigned largest = mine->largest, holds = out / DRAINING;
     holds = holds < LEAST_HELD ? LEAST_HELD : holds < largest ? holds : largest;
-    heap_rewind(heap, class, heap_words(mine) - 1 - holds);
+    heap_rewind(heap, class, mine->words - 1 - holds);
 }
 
 /* The block that was freed last, if those before it lie in its unit, too: as two of the last LOOKED_AT tell, and after a run that went
@@ -480,7 +486,7 @@ static void heap_make_room(struct heap *heap, unsigned class) {
     bool bursts = heap->fulls >= BULK || mine->sentinel != heap_sentinel(mine);
     if (heap_is_deep(mine) ? heap_keep_deep(heap, class, bursts) : heap_keep(heap, class, bursts))
         return;
-    unsigned words = heap_words(mine);
+    unsigned words = mine->words;
     heap_flush_burst(heap, class);
     heap_count_full(heap, words);
 }

@@ -38,7 +38,7 @@ enum { HEAP_BINS = 4, HEAP_COUNTED_CLASSES = has(counters) ? SIZECLASS_COUNT : 1
 
 /* Off the hit path: what stands behind a magazine. */
 struct heap_class {
-    void **array, **end;         /* array: NULL until the class is first used; behind its last word */
+    void **array;                /* NULL until the class is first used */
     struct pack *spare;          /* NULL until the magazine was full */
     struct slab *carving;        /* the slab whose fresh blocks are handed out */
     struct slab *empty;          /* one slab without a block in use is kept */
@@ -46,6 +46,7 @@ struct heap_class {
     uint8_t spare_count;         /* blocks in the spare, from the first on */
     uint8_t fulls;               /* times in a row that the magazine was full, without a refill between */
     uint8_t largest;             /* blocks in a full magazine */
+    uint8_t words;               /* of the array */
     uint8_t units;               /* of the next slab; 0: it is the first */
     bool filled;                 /* what moved last between the two came from the spare */
     uint8_t refill;   /* blocks that the next refill brings: doubles, and halves when one is full */
@@ -194,6 +195,9 @@ static ALWAYS_INLINE bool heap_has_not_begun(const struct heap *heap, unsigned c
 /* The class that serves the next request of one that has not begun: its first few lodge with one of larger blocks. */
 unsigned heap_serving(struct heap *heap, unsigned class);
 
+/* From here on it serves itself: its next request is for more alignment than those of larger blocks have. */
+void heap_lodge_none(struct heap *heap, unsigned class);
+
 /* A block of `class` when its magazine is empty. NULL: no memory. */
 void *heap_refill(struct heap *heap, unsigned class);
 
@@ -204,7 +208,8 @@ void heap_push(struct heap *heap, unsigned class, void *block);
  * or there is none; heap_push comes next. */
 static ALWAYS_INLINE bool heap_push_on(struct heap *heap, unsigned class, void *block) {
     void **top = (void **)heap->top[class] + 1;
-    if (UNLIKELY(top >= heap->class[class].end)) /* or NULL: the class has no array */
+    const struct heap_class *mine = &heap->class[class];
+    if (UNLIKELY(top >= mine->array + mine->words)) /* or NULL: the class has no array */
         return false;
     *top = block;
     heap->top[class] = (unsigned char *)top;

@@ -118,13 +118,15 @@ static size_t heap_filled_bytes(const struct heap_class *mine, unsigned class) {
 /* The pages of a slab that will be filled come with one call instead of a fault each. Only where nothing was in memory, and where a
  * touch does not bring all of them anyway. docs/experiments/populate.md */
 static NOINLINE void heap_populate(const struct slab *slab) {
-    if (heaps.populate && slab->untouched && !superslab_comes_huge(slab->home, slab->start) && !limit_near())
-        os_advise(slab->start, (size_t)slab->units << UNIT_SHIFT, OS_POPULATE);
+    if (heaps.populate && slab->untouched && !superslab_comes_huge(slab->home, slab_unit(slab)) &&
+        !limit_near())
+        os_advise(slab_unit(slab), (size_t)slab->units << UNIT_SHIFT, OS_POPULATE);
 }
 
 /* Bytes of the pages that the slab's blocks were carved from. */
 static size_t heap_carved_bytes(const struct slab *slab) {
-    return align_up(slab->carved * (size_t)sizeclass_table[slab->class].size, heaps.page);
+    size_t colour = (size_t)(slab->start - slab_unit(slab)), size = sizeclass_table[slab->class].size;
+    return slab->carved ? align_up(colour + slab->carved * size, heaps.page) : 0;
 }
 
 static void heap_count_touched(struct heap *heap, size_t bytes) {

@@ -49,7 +49,7 @@ static ALWAYS_INLINE struct pack *heap_exchange(struct heap *heap, unsigned clas
     struct heap_class *mine = &heap->class[class];
     struct pack *old = (struct pack *)mine->array;
     mine->array = (void **)pack;
-    mine->end = mine->array + heap_array_words(deep);
+    mine->words = (uint8_t)heap_array_words(deep);
     heap_rewind(heap, class, 0);
     return old;
 }

@@ -44,10 +44,6 @@ extern struct heaps heaps;
 /* Words of an array, the sentinel's among them; and of a deep one. */
 enum { HEAP_ARRAY_WORDS = PACK_WORDS, HEAP_DEEP_WORDS = PACK_DEEP_WORDS };
 
-static inline unsigned heap_words(const struct heap_class *mine) {
-    return (unsigned)(mine->end - mine->array);
-}
-
 static inline bool heap_is_deep(const struct heap_class *mine) {
     return mine->largest == HEAP_DEEP_WORDS - 1;
 }

@@ -37,11 +37,11 @@ static bool tidy_leaves(const struct tidying *tidying, struct slab *slab) {
     size_t bytes = (size_t)slab->units * UNIT_SIZE, free = 0;
     struct slab_pages pages;
     unsigned from = 0;
-    if (tidying->now || superslab_lets_go(slab->home, slab->start, bytes, 0))
+    if (tidying->now || superslab_lets_go(slab->home, slab_unit(slab), bytes, 0))
         return false;
     while (slab_find_pages(slab, &from, tidying->page, &pages))
         free += pages.bytes;
-    return !superslab_lets_go(slab->home, slab->start, bytes, free);
+    return !superslab_lets_go(slab->home, slab_unit(slab), bytes, free);
 }
 
 static void tidy_note_done(struct slab *slab, unsigned free) {

@@ -70,7 +70,7 @@ bool remote_is_lent(const struct slab *slab) {
 
 /* Blocks of one word of one slab. */
 struct parcel {
-    uint64_t key; /* start of the slab, class, word */
+    uint64_t key; /* start of the slab's first unit, class, word */
     uint64_t bits;
     struct slab *slab;
 };
@@ -103,7 +103,7 @@ static void remote_begin(struct parcels *parcels, bool scattered) {
 }
 
 static uint64_t parcel_key(uint64_t start, unsigned class, uint64_t word) {
-    return start | (uint64_t) class << 8 | word;
+    return align_down(start, UNIT_SIZE) | (uint64_t) class << 8 | word;
 }
 
 static unsigned parcel_class(const struct parcel *parcel) {
@@ -184,8 +184,9 @@ static ALWAYS_INLINE bool remote_locate(const void *block, unsigned class, struc
     if (UNLIKELY(class >= SIZECLASS_COUNT))
         return false;
     at->geometry = &sizeclass_table[class];
-    at->start = align_down((uintptr_t)block, UNIT_SIZE);
-    at->blocks = at->geometry->blocks;
+    uintptr_t unit = (uintptr_t)block >> UNIT_SHIFT;
+    at->start = (unit << UNIT_SHIFT) + sizeclass_colour(at->geometry, unit);
+    at->blocks = sizeclass_blocks(at->geometry, 1, unit);
     if (UNLIKELY(at->geometry->units > 1)) {
         const struct slab *slab = pagemap_record(block);
         if (!slab)

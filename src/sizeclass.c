@@ -17,7 +17,9 @@
 
 const uint8_t sizeclass_by_size[SIZECLASS_BY_SIZE] = {GRANULES_1024(0), GRANULES_1024(1024), CLASS_OF(2048)};
 
-#define BLOCK_SIZE(c) ((c) < 8 ? ((c) + 1) * 16 : (9 + ((c)&7)) << (((c) >> 3) + 3))
+#define SIZE_OF(c) ((c) < 8 ? ((c) + 1) * 16 : (9 + ((c)&7)) << (((c) >> 3) + 3))
+#define IS_PLAIN(c) ((c) >= SIZECLASS_BY_SIZES)
+#define BLOCK_SIZE(c) (IS_PLAIN(c) ? SIZECLASS_PLAIN_FIRST << ((c)-SIZECLASS_BY_SIZES) : SIZE_OF(c))
 #define UNITS(c) (BLOCK_SIZE(c) <= 4096 ? 1 : 4)
 #define FITTING(c) (UNITS(c) * UNIT_SIZE / BLOCK_SIZE(c))
 #define BLOCKS(c) (FITTING(c) < SIZECLASS_BLOCKS_MOST ? FITTING(c) : SIZECLASS_BLOCKS_MOST)
@@ -26,17 +28,44 @@ const uint8_t sizeclass_by_size[SIZECLASS_BY_SIZE] = {GRANULES_1024(0), GRANULES
 #define MAGAZINE(c) (uint8_t)(SHARE(c) > SIZECLASS_MAGAZINE ? SIZECLASS_MAGAZINE : SHARE(c))
 #define POSTED(c) \
     ((uint64_t)(BLOCK_SIZE(c) > SIZECLASS_POSTED_LEAST ? BLOCK_SIZE(c) : SIZECLASS_POSTED_LEAST) << 32 | 1)
+
+/* Of blocks of a power of two from 256 bytes on, and of multiples of 512: below 8 KiB, as a slab has few of more; but not of a page: those
+ * go home one by one. */
+enum { COLOURED_FROM = CLASS_ABOVE(256), OF_PAGES = CLASS_ABOVE(4096), COLOURED_TO = CLASS_ABOVE(8192) };
+#define TOP(c) ((c) | 7) /* the class of the next power of two */
+#define MAY_HAVE_COLOURS(c) ((c) >= COLOURED_FROM && (c) < COLOURED_TO && (c) != OF_PAGES)
+#define HAS_COLOURS(c) (MAY_HAVE_COLOURS(c) && ((c) == TOP(c) || SIZE_OF(c) % 512 == 0))
+#define POWER(c) (SIZE_OF(c) & -SIZE_OF(c))
+#define COLOURS(c) (uint8_t)(HAS_COLOURS(c) ? __builtin_ctz(POWER(c) / SIZECLASS_COLOUR) : 0)
+/* The first class from c on all of whose blocks start at a multiple of a, as those of c do but for their colours: the plain one of a power of
+ * two. Between two of those it is the next class or the one after, whose blocks are multiples of too little to have colours, or else that of the
+ * next power of two. */
+#define STEP(c) (1 << (((c) >> 3) + 3))
+#define PLAIN(c) (HAS_COLOURS(c) ? SIZECLASS_BY_SIZES + ((c)-COLOURED_FROM) / 8 : (c))
+#define ALIGNED_TO(c, a)                                           \
+    (uint8_t)(!HAS_COLOURS(c) || (c) == TOP(c)          ? PLAIN(c) \
+              : (a) <= STEP(c) && STEP(c) < 512         ? (c) + 1  \
+              : (a) <= 2 * STEP(c) && 2 * STEP(c) < 512 ? (c) + 2  \
+                                                        : PLAIN(TOP(c)))
+#define ALIGNED_CLASSES(c)                                                                             \
+    {                                                                                                  \
+        (uint8_t)(c), ALIGNED_TO(c, 128), ALIGNED_TO(c, 256), ALIGNED_TO(c, 512), ALIGNED_TO(c, 1024), \
+            ALIGNED_TO(c, 2048), ALIGNED_TO(c, 4096)                                                   \
+    }
 #define ROW(c)                                                                                 \
     {                                                                                          \
         .inverse = UINT64_MAX / BLOCK_SIZE(c) + 1, .size = BLOCK_SIZE(c), .blocks = BLOCKS(c), \
-        .units = UNITS(c), .words = WORDS(c), .magazine = MAGAZINE(c), .posted = POSTED(c)     \
+        .units = UNITS(c), .words = WORDS(c), .magazine = MAGAZINE(c), .posted = POSTED(c),    \
+        .colours = COLOURS(c), .aligned = ALIGNED_CLASSES(c)                                   \
     }
 #define ROWS_8(c) \
     ROW((c)), ROW((c) + 1), ROW((c) + 2), ROW((c) + 3), ROW((c) + 4), ROW((c) + 5), ROW((c) + 6), ROW((c) + 7)
 
 const struct sizeclass sizeclass_table[SIZECLASS_COUNT] = {
-    ROWS_8(0), ROWS_8(8), ROWS_8(16), ROWS_8(24), ROWS_8(32), ROWS_8(40), ROWS_8(48), ROWS_8(56), ROWS_8(64)};
+    ROWS_8(0),  ROWS_8(8),  ROWS_8(16), ROWS_8(24), ROWS_8(32), ROWS_8(40), ROWS_8(48),
+    ROWS_8(56), ROWS_8(64), ROW(72),    ROW(73),    ROW(74),    ROW(75)};
 
 _Static_assert(BLOCK_SIZE(71) == SIZECLASS_LARGEST, "the last class is the largest");
-_Static_assert(CLASS_OF(2048) == SIZECLASS_COUNT - 1, "the largest request has the last class");
+_Static_assert(CLASS_OF(2048) == SIZECLASS_BY_SIZES - 1, "the largest request has the last class");
+_Static_assert(SIZECLASS_COUNT == 76, "a row for each class");
 _Static_assert(WORDS(0) < 64, "one word sums up the words of a slab, and has a bit more");

@@ -5,12 +5,18 @@
  * Up to 128 bytes a class every 16 bytes, above it eight classes a doubling. The table is a constant: it
  * needs no start-up, and its pages are shared by every process.
  *
+ * Blocks of 512, 1024 or 2048 bytes that all began at multiples of their size would have their first lines in an eighth, a sixteenth, a 32nd
+ * of the sets of a cache. So slabs have colours: the first block of one begins some lines behind the slab's start, of another elsewhere
+ * (Bonwick 1994, "The slab allocator"; Afek, Dice and Morrison 2011, "Cache index-aware memory allocation"). What asks for more
+ * alignment than a line has four classes of its own, of powers of two, that are plain: without colours. docs/experiments/colours.md
+ *
  * P1  a class's block size is a multiple of 16, and of the power of two that the request is, if it is one
  * P2  above 128 bytes at most 12.5 % of a block is waste inside it
  * P3  offset * inverse / 2^64 is the exact block number for every offset at which a block starts, and its fraction is
  *     below inverse / 2^64 exactly at those offsets (Lemire, Kaser and Kurz 2019, "Faster remainder by direct computation")
+ * P4  a colour is a multiple of 64 bytes below 2 KiB and below the block's size, and the same whenever it is asked
  *
- * Called by slab, heap and alloc. Never looks at an address and never at an option.
+ * Called by slab, remote, heap and alloc. Never looks at an option.
  */
 #ifndef HAKMEM_SIZECLASS_H
 #define HAKMEM_SIZECLASS_H
@@ -22,7 +28,12 @@
 #include <stdint.h>
 
 enum {
-    SIZECLASS_COUNT = 72,
+    SIZECLASS_BY_SIZES = 72, /* classes that malloc takes from */
+    SIZECLASS_PLAINS = 4,    /* for more alignment than SIZECLASS_COLOUR: 256 bytes, 512, ... */
+    SIZECLASS_PLAIN_FIRST = 256,
+    SIZECLASS_COUNT = SIZECLASS_BY_SIZES + SIZECLASS_PLAINS,
+    SIZECLASS_COLOUR = 64,       /* bytes from one colour to the next: a cache line */
+    SIZECLASS_TOLD_APART = 4096, /* bytes: more alignment than that no class loses by colours */
     SIZECLASS_GRANULE = 16,
     SIZECLASS_LARGEST = 32 * 1024, /* bytes: larger requests are runs of units */
     SIZECLASS_BY_SIZE = SIZECLASS_LARGEST / SIZECLASS_GRANULE + 1,
@@ -37,11 +48,14 @@ enum {
 struct sizeclass {
     uint64_t inverse; /* ceil(2^64 / size) */
     uint64_t posted;  /* what a block adds to the sums of an outbox: 1, and in the upper half its bytes */
-    uint32_t size;    /* bytes a block */
+    uint16_t size;    /* bytes a block */
     uint16_t blocks;  /* in the largest slab */
     uint8_t units;    /* address units the largest slab takes */
     uint8_t words;    /* 64-bit words that hold a bit for each block */
     uint8_t magazine; /* blocks in a full magazine: at most 256 KiB */
+    uint8_t colours;  /* 2 to the power of this many */
+    /* Where its size is a multiple of 64 bytes, of 128, ... of 4096: the first class from here on all of whose blocks start at one. */
+    uint8_t aligned[7];
 };
 
 extern const uint8_t sizeclass_by_size[SIZECLASS_BY_SIZE];
@@ -60,6 +74,21 @@ static ALWAYS_INLINE bool sizeclass_divide(uint64_t offset, uint64_t inverse, ui
     return (uint64_t)product < inverse;
 }
 
+/* Bytes from the start of a slab's first unit, which has this number, to its first block. Neighbours, which are likely slabs of one class, are
+ * far apart, whatever lies between them: the multiples of the golden ratio (Knuth, TAOCP 3, 6.4). */
+static ALWAYS_INLINE uint64_t sizeclass_colour(const struct sizeclass *geometry, uint64_t unit) {
+    return (uint64_t)((uint32_t)unit * 0x9e3779b9u) >> 1 >> (31 - geometry->colours) << 6;
+}
+
+/* Blocks of a slab of so many units, the first of which has this number. */
+static ALWAYS_INLINE uint64_t sizeclass_blocks(const struct sizeclass *geometry, unsigned units,
+                                               uint64_t unit) {
+    uint64_t number;
+    sizeclass_divide(((uint64_t)units << UNIT_SHIFT) - sizeclass_colour(geometry, unit), geometry->inverse,
+                     &number);
+    return number < geometry->blocks ? number : geometry->blocks;
+}
+
 /* The smallest class whose blocks hold `size` bytes and all start at a multiple of `alignment` (a power of
  * two); SIZECLASS_COUNT if there is none. Slabs start at multiples of a unit; and a class of a multiple of the alignment
  * is one itself, because classes are multiples of an eighth of their doubling. */
@@ -67,7 +96,12 @@ static ALWAYS_INLINE unsigned sizeclass_aligned(size_t size, size_t alignment) {
     if (UNLIKELY(size > SIZECLASS_LARGEST || alignment > SIZECLASS_LARGEST))
         return SIZECLASS_COUNT;
     size_t multiple = align_up(size + (size == 0), alignment);
-    return LIKELY(multiple <= SIZECLASS_LARGEST) ? sizeclass_of(multiple) : SIZECLASS_COUNT;
+    if (UNLIKELY(multiple > SIZECLASS_LARGEST))
+        return SIZECLASS_COUNT;
+    unsigned class = sizeclass_of(multiple);
+    /* Above 4 KiB as the least: such classes have no colours. Programs that ask for alignment may ask for any: a branch would not be foretold. */
+    size_t telling = (alignment | SIZECLASS_COLOUR) & (2 * SIZECLASS_TOLD_APART - 1);
+    return sizeclass_table[class].aligned[bits_highest(telling) - 6];
 }
 
 #endif

@@ -54,9 +54,9 @@ struct slab *slab_new(struct slab_hand **hand, unsigned class, unsigned units, b
     slab->next = slab->previous = NULL;
     slab->summary = 0;
     slab->inverse = geometry->inverse;
-    slab->blocks =
-        (uint16_t)(slab->units == geometry->units ? geometry->blocks
-                                                  : ((size_t)slab->units << UNIT_SHIFT) / geometry->size);
+    uintptr_t unit = (uintptr_t)slab->start >> UNIT_SHIFT;
+    slab->start = (unsigned char *)(unit << UNIT_SHIFT) + sizeclass_colour(geometry, unit);
+    slab->blocks = (uint16_t)sizeclass_blocks(geometry, slab->units, unit);
     slab->words = geometry->words;
     slab->free = 0;
     slab_carve_to(slab, 0);
@@ -73,7 +73,7 @@ static NOINLINE void slab_note_full(const struct slab *slab) {
     enum dense_kind kind = slab_dense_kind(slab);
     dense_count(kind, slab->units);
     if (kind != DENSE_SURELY && slab->untouched && !slab->home->huge)
-        dense_watch(kind, slab->start, 1, false);
+        dense_watch(kind, slab_unit(slab), 1, false);
 }
 
 void slab_delete(struct slab_hand **hand, struct slab *slab) {
@@ -83,7 +83,7 @@ void slab_delete(struct slab_hand **hand, struct slab *slab) {
     pagemap_set(slab->start, slab->units, PAGEMAP_NONE, NULL);
     if (UNLIKELY(*hand != NULL) && slab_hand_put(hand, slab))
         return;
-    bool waited = superslab_give_run(slab->home, slab->start, slab->units, slab_fills(slab));
+    bool waited = superslab_give_run(slab->home, slab_unit(slab), slab->units, slab_fills(slab));
     slab_give_record(slab);
     if (UNLIKELY(*hand || waited))
         slab_hand_learn(hand, waited);
@@ -217,9 +217,12 @@ bool slab_find_pages(struct slab *slab, unsigned *from, size_t page, struct slab
     size_t size = sizeclass_table[slab->class].size;
     for (unsigned first; (first = slab_next(slab, *from, true)) < slab->blocks;) {
         *from = slab_next(slab, first, false);
-        size_t start = align_up(first * size, page), end = align_down(*from * size, page);
+        /* What lies before the first block is nobody's. */
+        unsigned char *low = first == 0 ? slab_unit(slab) : slab->start + first * size;
+        uintptr_t start = align_up((uintptr_t)low, page),
+                  end = align_down((uintptr_t)slab->start + *from * size, page);
         if (start < end) {
-            *pages = (struct slab_pages){slab, slab->start + start, end - start};
+            *pages = (struct slab_pages){slab, (unsigned char *)start, end - start};
             return true;
         }
     }

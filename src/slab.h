@@ -29,7 +29,7 @@ struct inbox; /* of the owner: see remote.h */
 enum { SLAB_REMOTE_NEAR = 4 }; /* remote words in line 1 */
 
 struct slab {
-    unsigned char *start;
+    unsigned char *start; /* of the first block: in its first unit, see sizeclass_colour */
     struct superslab *home;
     struct slab *next, *previous; /* in a list of the heap; next also in the list of unused records */
     uint64_t summary;
@@ -77,6 +77,11 @@ enum { SLAB_SURE_LARGEST = 8 << 10, SLAB_SHORT_LARGEST = 12 << 10 };
 enum slab_lent { SLAB_HELD, SLAB_LENT, SLAB_RETURNED };
 
 enum slab_verdict { SLAB_OK, SLAB_DOUBLE_FREE, SLAB_INSIDE };
+
+/* Where its first unit starts. */
+static inline unsigned char *slab_unit(const struct slab *slab) {
+    return (unsigned char *)align_down((uintptr_t)slab->start, UNIT_SIZE);
+}
 
 /* Units of the shortest slab of a class: two blocks at least. */
 static inline unsigned slab_units_least(unsigned class) {

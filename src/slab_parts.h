@@ -56,7 +56,7 @@ static inline bool slab_fills(const struct slab *slab) {
 /* Its run, as it is given back. */
 static inline struct superslab_run slab_run(const struct slab *slab) {
     return (struct superslab_run){
-        .start = slab->start, .home = slab->home, .units = slab->units, .full = slab_fills(slab)};
+        .start = slab_unit(slab), .home = slab->home, .units = slab->units, .full = slab_fills(slab)};
 }
 
 /* The slab stands on the run from here on. */

@@ -57,7 +57,8 @@ def take(pid: int, state: str = "running") -> Look:
     with Memory(pid) as memory:
         described = layout.find(memory, mappings, program)
         classes, length = described.roots["sizeclass_table"], described.value("sizeclass")
-        last = memory.read(classes.address + classes.bytes - length, length)
+        table = memory.read(classes.address, classes.bytes)
+        sizes = [described.number(table[at:], "sizeclass.size") for at in range(0, classes.bytes, length)]
         memory.forget()
         found = records.read(memory, described, held=state == "exit")
         cpu_s = process.cpu_s(pid)
@@ -71,7 +72,7 @@ def take(pid: int, state: str = "running") -> Look:
         state=state,
         time_ns=time.time_ns(),
         cpu_s=cpu_s,
-        largest_small=described.number(last, "sizeclass.size"),
+        largest_small=max(sizes),
         records=found,
         names=names,
         trace=events,

@@ -81,8 +81,8 @@ class Account:
 
     def _class(self, geometry: SizeClass, slabs: Sequence[Slab]) -> ClassSum:
         total = ClassSum(geometry.size, len(slabs), sum(s.blocks for s in slabs), sum(s.carved for s in slabs))
-        for units in sorted({slab.units for slab in slabs}):
-            alike = [slab for slab in slabs if slab.units == units]
+        for units, colour in sorted({(slab.units, slab.colour) for slab in slabs}):
+            alike = [slab for slab in slabs if (slab.units, slab.colour) == (units, colour)]
             batch = max(1, BATCH // alike[0].blocks)
             for first in range(0, len(alike), batch):
                 self._slabs(total, geometry, alike[first : first + batch])
@@ -97,10 +97,10 @@ class Account:
         return total
 
     def _slabs(self, total: ClassSum, geometry: SizeClass, slabs: Sequence[Slab]) -> None:
-        """Slabs of one length."""
-        pages = np.stack([self.claim(slab.start, slab.start + slab.units * UNIT) for slab in slabs])
+        """Slabs of one length and colour."""
+        pages = np.stack([self.claim(slab.unit, slab.unit + slab.units * UNIT) for slab in slabs])
         states, waiting = states_of(geometry, slabs)
-        resident = resident_blocks(geometry.size, slabs[0].blocks, pages)
+        resident = resident_blocks(geometry.size, slabs[0].blocks, pages, slabs[0].colour)
         for state in range(4):
             chosen = states == state
             total.count[state] += int(np.count_nonzero(chosen))
@@ -117,7 +117,7 @@ class Account:
         """Free units; and units that neither are free nor belong to a block, because they are on their way."""
         owned = set()
         for slabs in heap.slabs:
-            owned.update(unit for slab in slabs.values() for unit in _units_of(slab.start, slab.units))
+            owned.update(unit for slab in slabs.values() for unit in _units_of(slab.unit, slab.units))
         owned.update(unit for large in heap.large for unit in _units_of(large.start, large.extent // UNIT))
         for superslab in heap.superslabs:
             for unit in range(superslab.units):
@@ -156,22 +156,23 @@ def states_of(geometry: SizeClass, slabs: Sequence[Slab]) -> tuple[NDArray[np.ui
     return states, waiting
 
 
-def resident_blocks(size: int, blocks: int, pages: Pages) -> NDArray[np.float32]:
-    """The resident bytes of every block, where `pages` has a row of shares for each slab."""
+def resident_blocks(size: int, blocks: int, pages: Pages, colour: int = 0) -> NDArray[np.float32]:
+    """The resident bytes of every block, where `pages` has a row of shares for each slab, whose first block begins behind `colour` bytes."""
     count = len(pages)
     if pages.all() and float(pages.min(initial=1)) == 1:
         return np.full((count, blocks), size, np.float32)
     below = np.concatenate([np.zeros((count, 1), np.float32), np.cumsum(pages, axis=1)], axis=1) * PAGE
     shares = np.concatenate([pages, np.zeros((count, 1), np.float32)], axis=1)
-    edges = np.arange(blocks + 1) * size
+    edges = colour + np.arange(blocks + 1) * size
     upto = below[:, edges // PAGE] + shares[:, edges // PAGE] * (edges % PAGE).astype(np.float32)
     return np.diff(upto, axis=1)
 
 
 def page_rests(size: int, slabs: Sequence[Slab], pages: Pages) -> float:
     """The resident bytes between the last block that was ever handed out and the end of its page, slab by slab."""
-    carved = np.array([slab.carved for slab in slabs]) * size
-    ends = np.minimum(-(-carved // PAGE) * PAGE, slabs[0].blocks * size)
+    colour = slabs[0].colour
+    carved = np.array([colour + slab.carved * size if slab.carved else 0 for slab in slabs])
+    ends = np.minimum(-(-carved // PAGE) * PAGE, colour + slabs[0].blocks * size)
     last = np.minimum(carved // PAGE, pages.shape[1] - 1)
     return float(((ends - carved) * pages[np.arange(len(slabs)), last]).sum())
 

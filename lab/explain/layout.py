@@ -26,7 +26,7 @@ FIELDS = (
     "large.start large.bytes large.extent large.next heap.hand large_hand.recent spare_recent spare_recent.stack outbox outbox.count outbox.blocks "
     "marks_table marks.start marks.span marks.bytes heap.marks "
     "heap heap.top heap.idle heap.outbox heap.next heap.class heap_class "
-    "heap_class.array heap_class.end heap_class.spare heap_class.spare_count heap_class.sentinel heap.packs "
+    "heap_class.array heap_class.words heap_class.spare heap_class.spare_count heap_class.sentinel heap.packs "
     "packs.of pack_stack pack_stack.newest pack pack.head pack_words pack_deep_words"
 ).split()
 

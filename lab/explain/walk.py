@@ -50,12 +50,22 @@ class SizeClass:
 class Slab:
     """A slab record and the blocks of it that a thread has at hand."""
 
-    start: int
+    start: int  # of the first block
     units: int
     blocks: int
     carved: int
     bits: bytes  # free words, then words of bits that others freed
     cached: list[int] = field(default_factory=list)  # numbers of blocks
+
+    @property
+    def colour(self) -> int:
+        """Bytes from where its first unit starts to its first block."""
+        return self.start % UNIT
+
+    @property
+    def unit(self) -> int:
+        """Where its first unit starts."""
+        return self.start - self.colour
 
 
 @dataclass(frozen=True)
@@ -84,7 +94,7 @@ class Heap:
 
     classes: list[SizeClass]
     superslabs: list[Superslab] = field(default_factory=list)
-    slabs: list[dict[int, Slab]] = field(default_factory=list)  # for each class: by start
+    slabs: list[dict[int, Slab]] = field(default_factory=list)  # for each class: by where they begin
     runs: list[Large] = field(default_factory=list)  # live, in superslabs
     mappings: list[Large] = field(default_factory=list)  # live, each a mapping
     waiting: list[Large] = field(default_factory=list)  # of both kinds
@@ -101,7 +111,7 @@ class Heap:
 def used_ranges(heap: Heap) -> Iterator[tuple[int, int]]:
     """What was ever handed out and not given back since, as (start, bytes)."""
     for geometry, slabs in zip(heap.classes, heap.slabs, strict=True):
-        yield from ((start, slab.carved * geometry.size) for start, slab in slabs.items())
+        yield from ((slab.start, slab.carved * geometry.size) for slab in slabs.values())
     yield from ((large.start, large.bytes) for large in heap.large)
     yield from heap.records
     for superslab in heap.superslabs:
@@ -230,18 +240,19 @@ class Walk:
     def _slab(self, start: int, number: int, address: int) -> None:
         """Noted at its first unit; the others lead to the same record."""
         geometry = self.heap.classes[number]
-        if address == 0 or self.memory.number(address + self.layout.value("slab.start")) != start:
+        first = self.memory.number(address + self.layout.value("slab.start")) if address else 0
+        if first // UNIT * UNIT != start:
             return
         near = min(WORD * geometry.words, self.layout.length("slab.remote"))
         own, far = _lines(WORD * geometry.words), WORD * geometry.words - near
         record = self._record(address, "slab", own + _lines(far))
         units, blocks, carved = (self.layout.number(record, f"slab.{name}") for name in ("units", "blocks", "carved"))
-        fits = carved <= blocks and blocks * geometry.size <= units * UNIT and blocks <= 64 * geometry.words
+        fits = carved <= blocks and first % UNIT + blocks * geometry.size <= units * UNIT and blocks <= 64 * geometry.words
         if self.layout.number(record, "slab.class") != number or not 0 < units <= MOST_UNITS or not fits:
             raise TornError("not a slab of the class")
         size, remote = self.layout.value("slab"), self.layout.value("slab.remote")
         bits = record[size : size + near + far] + record[remote : remote + near] + record[size + own : size + own + far]
-        self.heap.slabs[number][start] = Slab(start, units, blocks, carved, bits)
+        self.heap.slabs[number][start] = Slab(first, units, blocks, carved, bits)
 
     def _large(self, address: int) -> Large:
         record = self._record(address, "large")
@@ -337,7 +348,7 @@ class Walk:
         top = int.from_bytes(heap[at : at + WORD], "little")
         sentinel = array + number(mine, "heap_class.sentinel") * WORD
         count, spares = (top - sentinel) // WORD, number(mine, "heap_class.spare_count")
-        end, words = number(mine, "heap_class.end"), value("pack_words")
+        end, words = array + number(mine, "heap_class.words") * WORD, value("pack_words")
         if not sentinel <= top < end <= array + MAGAZINE_MOST or spares > words - PACK_OTHER_WORDS:
             raise TornError("not a magazine")
         self.heap.records += [(array, end - array), (spare, words * WORD)]
@@ -354,7 +365,7 @@ class Walk:
             return
         most = self.layout.value("marks_table")
         self.heap.records.append((table, most))
-        found = self._slab_at.get(start)
+        found = self._slab_at.get(start // UNIT * UNIT)
         if span == 0 or not found:
             return
         for number in np.flatnonzero(np.frombuffer(self.memory.read(table, most), np.uint8)):
@@ -395,8 +406,8 @@ class Walk:
             found = self._slab_at.get(start)
             if found:
                 slab, geometry = found
-                number, rest = divmod(block - start, geometry.size)
-                if rest == 0 and number < slab.carved:
+                number, rest = divmod(block - slab.start, geometry.size)
+                if rest == 0 and 0 <= number < slab.carved:
                     slab.cached.append(number)
                 return
 

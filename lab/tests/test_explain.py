@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import mmap
 import os
 import struct
@@ -118,6 +119,8 @@ def test_a_block_is_resident_as_far_as_its_pages_are() -> None:
     assert list(resident[0][:5]) == [3072, 1024, 1024, 3072, 0]
     assert resident[0].sum() == 2 * PAGE and (resident[1] == 1536).all()
     assert (account.resident_blocks(3072, 21, np.ones_like(pages)) == 3072).all()
+    coloured = account.resident_blocks(3072, 21, pages, 960)
+    assert list(coloured[0][:5]) == [3072, 64, 1984, 2112, 0] and (coloured[1] == 1536).all()
 
 
 def test_what_shares_a_page_with_a_block_is_no_huge_page() -> None:
@@ -125,6 +128,8 @@ def test_what_shares_a_page_with_a_block_is_no_huge_page() -> None:
     pages[2] = 0
     slabs = [slab(65, 3), slab(65, 65), slab(65, 3)]
     assert account.page_rests(1000, slabs, pages) == PAGE - 3000
+    coloured = [dataclasses.replace(one, start=UNIT + 960) for one in [*slabs, slab(64, 0)]]
+    assert account.page_rests(1000, coloured, np.ones((4, UNIT // PAGE), np.float32)) == 2 * (PAGE - 3960)
 
 
 def test_pages_of_records() -> None:

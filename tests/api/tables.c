@@ -55,7 +55,7 @@ static bool system_refuses(size_t bytes) {
 
 static size_t promised_alignment(const struct entry *entry, size_t alignment, size_t size) {
     size_t promised = 16;
-    if (size != 0 && (size & (size - 1)) == 0 && size > promised && size <= SIZES_UNIT) {
+    if (size != 0 && (size & (size - 1)) == 0 && size > promised && size <= 64) {
         promised = size;
     }
     if (entry->kind == ENTRY_PAGE || entry->kind == ENTRY_PAGES) {

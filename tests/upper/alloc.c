@@ -158,7 +158,7 @@ static void alloc_P4_alignment(void **state) {
         assert_int_equal((uintptr_t)block % 16, 0);
         alloc_free(block);
     }
-    for (size_t size = 16; size <= 64 * KIB; size *= 2) {
+    for (size_t size = 16; size <= SIZECLASS_COLOUR; size *= 2) {
         void *blocks[40];
         for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++) {
             blocks[i] = alloc_malloc(size);
@@ -176,6 +176,52 @@ static void alloc_P4_alignment(void **state) {
             block[0] = block[sizes[i] - 1] = 1;
             alloc_free(block);
         }
+}
+
+/* What malloc takes of the same size, and gives back before, is aligned to a line only. */
+static void alloc_P4_aligned_ones_are_no_others(void **state) {
+    (void)state;
+    enum { EACH = 300 };
+    static void *blocks[2][EACH];
+    for (size_t alignment = 2 * SIZECLASS_COLOUR; alignment <= 8192; alignment *= 2)
+        for (size_t size = 100; size <= 9000; size += size / 4) {
+            for (unsigned round = 0; round < 2; round++)
+                for (unsigned i = 0; i < 2 * EACH; i++) {
+                    void **block = &blocks[i % 2][i / 2];
+                    alloc_free(*block);
+                    *block = (i + round) % 2 ? alloc_aligned(alignment, size) : alloc_malloc(size);
+                    assert_non_null(*block);
+                    assert_true(alloc_usable_size(*block) >= size);
+                    memset(*block, 0xaa, size);
+                    if ((i + round) % 2 && (uintptr_t)*block % alignment != 0)
+                        fail_msg("%zu bytes at %zu: %p", size, alignment, *block);
+                }
+        }
+    for (unsigned i = 0; i < 2 * EACH; i++) {
+        alloc_free(blocks[i % 2][i / 2]);
+        blocks[i % 2][i / 2] = NULL;
+    }
+}
+
+/* One of the first tests: the classes have not begun, and their first blocks are not those of larger ones, which have colours. */
+static void alloc_P4_aligned_ones_do_not_lodge(void **state) {
+    (void)state;
+    static const size_t sizes_of[] = {128, 384, 640, 768, 896, 1280};
+    void *blocks[ARRAY_LENGTH(sizes_of)][8];
+    unsigned begun = 0;
+    for (unsigned i = 0; i < ARRAY_LENGTH(sizes_of); i++) {
+        size_t size = sizes_of[i], alignment = size & -size;
+        begun += !heap_has_not_begun(heap_own, sizeclass_of(size));
+        for (unsigned j = 0; j < 8; j++) {
+            blocks[i][j] = alloc_aligned(alignment, size);
+            assert_int_equal((uintptr_t)blocks[i][j] % alignment, 0);
+            assert_int_equal(alloc_usable_size(blocks[i][j]), size);
+        }
+    }
+    assert_true(has(verify_free) || begun < ARRAY_LENGTH(sizes_of) / 2);
+    for (unsigned i = 0; i < ARRAY_LENGTH(sizes_of); i++)
+        for (unsigned j = 0; j < 8; j++)
+            alloc_free(blocks[i][j]);
 }
 
 static void alloc_P1_a_hit_does_not_touch_the_block(void **state) {
@@ -548,11 +594,13 @@ static void alloc_what_others_have_waits_or_stays(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(alloc_P2_success_and_free_keep_errno, kernel_reset),
+        cmocka_unit_test_setup(alloc_P4_aligned_ones_do_not_lodge, kernel_reset),
         cmocka_unit_test_setup(alloc_first_blocks_of_a_class_lodge, kernel_reset),
         cmocka_unit_test_setup(alloc_counts_calls_for_large_blocks, kernel_reset),
         cmocka_unit_test_setup(alloc_P3_sizes_that_no_system_has, kernel_reset),
         cmocka_unit_test_setup(alloc_P3_a_kernel_without_memory, kernel_reset),
         cmocka_unit_test_setup(alloc_P4_alignment, kernel_reset),
+        cmocka_unit_test_setup(alloc_P4_aligned_ones_are_no_others, kernel_reset),
         cmocka_unit_test_setup(alloc_P1_a_hit_does_not_touch_the_block, kernel_reset),
         cmocka_unit_test_setup(alloc_realloc_between_all_kinds, kernel_reset),
         cmocka_unit_test_setup(alloc_realloc_step_by_step, kernel_reset),

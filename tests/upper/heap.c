@@ -1746,7 +1746,7 @@ static void heap_asks_for_marks_once(void **state) {
     struct marks kept = heap->marks;
     heap->marks.bytes = NULL; /* as in a heap that has never marked */
     take_blocks(heap, class, LIVE);
-    for (unsigned i = 0; i < 48; i++) /* the spare is there */
+    for (unsigned i = 0; i < 24; i++) /* the spare is there */
         give_block(heap, live_count - 1);
     assert_null(heap->marks.bytes);
     kernel.map.refuse = ALWAYS;
@@ -1769,7 +1769,7 @@ static void heap_asks_for_marks_once(void **state) {
 /* Where there is no memory for deep magazines, that is not asked for again until a slab was to be had. */
 static void heap_asks_for_deep_magazines_once(void **state) {
     (void)state;
-    enum { CLASS = 14 };
+    enum { CLASS = 12 };
     struct heap *heap = heap_take();
     assert_false(heap_is_deep(&heap->class[CLASS]) || heap_is_deep(&heap->class[CLASS + 1]));
     for (unsigned i = 0; i < LIVE; i++) {

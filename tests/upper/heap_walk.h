@@ -80,7 +80,7 @@ static void walk_magazines(struct heap *heap, unsigned class) {
         return;
     }
     void **top = (void **)heap->top[class];
-    assert_true(top >= &mine->array[sentinel] && top < mine->end);
+    assert_true(top >= &mine->array[sentinel] && top < mine->array + mine->words);
     assert_null(mine->array[sentinel]);
     for (void **at = &mine->array[sentinel + 1]; at <= top; at++) {
         see_block(*at, class);
@@ -96,7 +96,7 @@ static void walk_marks(struct heap *heap, unsigned class) {
     const struct marks *marks = &heap->marks;
     if (heap->marking != class)
         return;
-    assert_ptr_equal(heap->top[class], &mine->array[heap_words(mine) - 1]);
+    assert_ptr_equal(heap->top[class], &mine->array[mine->words - 1]);
     assert_int_equal((uintptr_t)(heap->top[class] + sizeof(void *)) & 255, 0);
     if (!marks->slab)
         return;

@@ -409,16 +409,16 @@ static void put_back_others(struct slab *slab) {
 /* Slabs of few blocks lie side by side in memory: the numbers of a word go on where the next slab begins. */
 static void remote_sends_blocks_of_neighbours_to_their_own_slabs(void **state) {
     (void)state;
-    for (unsigned class = SIZECLASS_COUNT - 1; class >= 40; class --) {
+    for (unsigned class = SIZECLASS_BY_SIZES - 1; class >= 40; class --) {
         struct slab *slabs[3];
         void *blocks[3][64];
         for (int i = 0; i < 3; i++)
             slabs[i] = new_full_slab(class, blocks[i]);
-        assert_ptr_equal(slabs[1]->start, slabs[0]->start + sizeclass_table[class].units * UNIT_SIZE);
+        assert_ptr_equal(slab_unit(slabs[1]), slab_unit(slabs[0]) + sizeclass_table[class].units * UNIT_SIZE);
         static const unsigned orders[][3] = {{0, 1, 2}, {2, 1, 0}, {1, 2, 0}};
         for (unsigned order = 0; order < ARRAY_LENGTH(orders); order++) {
             for (unsigned i = 0; i < 3; i++)
-                for (unsigned block = 0; block < slabs[0]->blocks; block++)
+                for (unsigned block = 0; block < slabs[orders[order][i]]->blocks; block++)
                     remote_post(&outbox, blocks[orders[order][i]][block], slabs[0]->class);
             remote_send(&outbox);
             check_no_report();
@@ -675,6 +675,42 @@ static void remote_sends_more_words_than_are_open(void **state) {
         for (unsigned word = 0; word < EACH; word++)
             assert_int_equal(slabs[i]->bits[word], 1ULL << word);
         put_back_others(slabs[i]);
+    }
+    assert_int_equal(arena.in_use, 0);
+}
+
+/* The blocks of slabs of every colour, in turn. Where a slab has one, no block starts with its unit, nor behind the last. */
+static void remote_finds_the_blocks_of_every_colour(void **state) {
+    (void)state;
+    enum { SLABS = 16 };
+    static const size_t sizes[] = {256, 512, 1024, 1536, 2048, 3584, 4608, 7168};
+    static void *blocks[SLABS][512];
+    for (unsigned i = 0; i < ARRAY_LENGTH(sizes); i++) {
+        unsigned class = sizeclass_of(sizes[i]), coloured = 0;
+        struct slab *slabs[SLABS];
+        for (unsigned j = 0; j < SLABS; j++)
+            slabs[j] = new_full_slab(class, blocks[j]);
+        for (unsigned n = 0; n < sizeclass_table[class].blocks; n++)
+            for (unsigned j = 0; j < SLABS; j++)
+                if (n < slabs[j]->blocks)
+                    post(slabs[j], blocks[j][n]);
+        remote_send(&outbox);
+        assert_int_equal(reported[MISUSE_DOUBLE_FREE] + reported[MISUSE_INSIDE], 0);
+        assert_int_equal(collect(&inboxes[0]), SLABS);
+        for (unsigned j = 0; j < SLABS; j++) {
+            assert_int_equal(slabs[j]->free, slabs[j]->blocks);
+            void *wrong[] = {slab_unit(slabs[j]), block_of(slabs[j], slabs[j]->blocks)};
+            bool has_colour = wrong[0] != (void *)slabs[j]->start;
+            coloured += has_colour;
+            for (unsigned k = 0; has_colour && k < ARRAY_LENGTH(wrong); k++)
+                if (pagemap_same_unit(wrong[k], slabs[j]->start)) {
+                    post(slabs[j], wrong[k]);
+                    remote_send(&outbox);
+                    check_only_report(MISUSE_INSIDE, wrong[k]);
+                }
+            slab_delete(&hand, slabs[j]);
+        }
+        assert_in_range(coloured, SLABS / 2, SLABS);
     }
     assert_int_equal(arena.in_use, 0);
 }
@@ -989,6 +1025,7 @@ int main(void) {
         cmocka_unit_test_setup(remote_sends_more_words_than_are_open, setup),
         cmocka_unit_test_setup(remote_classes_that_come_later_push_nobody_aside, setup),
         cmocka_unit_test_setup(remote_goes_on_after_all_parcels_were_sent, setup),
+        cmocka_unit_test_setup(remote_finds_the_blocks_of_every_colour, setup),
         cmocka_unit_test_setup(remote_reports_what_is_inside_a_block, setup),
         cmocka_unit_test_setup(remote_reports_blocks_whose_slab_is_gone, setup),
         cmocka_unit_test_setup(remote_reports_blocks_where_a_large_one_is_now, setup),
@@ -1007,6 +1044,7 @@ int main(void) {
         SCATTERED(remote_sends_more_words_than_are_open),
         SCATTERED(remote_classes_that_come_later_push_nobody_aside),
         SCATTERED(remote_goes_on_after_all_parcels_were_sent),
+        SCATTERED(remote_finds_the_blocks_of_every_colour),
         SCATTERED(remote_reports_what_is_inside_a_block),
         SCATTERED(remote_reports_blocks_whose_slab_is_gone),
         SCATTERED(remote_reports_blocks_where_a_large_one_is_now),

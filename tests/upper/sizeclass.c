@@ -49,7 +49,7 @@ static void sizeclass_rows_agree_with_their_slab(void **state) {
     for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
         const struct sizeclass *row = &sizeclass_table[class];
         size_t slab = (size_t)row->units * UNIT_SIZE;
-        assert_true(class == 0 || row->size > row[-1].size);
+        assert_true(class == 0 || class == SIZECLASS_BY_SIZES || row->size > row[-1].size);
         assert_int_equal(row->blocks, class == 0 ? SIZECLASS_BLOCKS_MOST : slab / row->size);
         assert_true(row->blocks >= 8);
         assert_int_equal(row->words, (row->blocks + 63) / 64);
@@ -59,12 +59,66 @@ static void sizeclass_rows_agree_with_their_slab(void **state) {
     }
 }
 
+/* All blocks end within the slab, and plain ones have no colours. */
+static void sizeclass_P4_a_colour_is_some_lines_of_a_block(void **state) {
+    (void)state;
+    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
+        const struct sizeclass *row = &sizeclass_table[class];
+        uint64_t slab = (uint64_t)row->units << UNIT_SHIFT, most = 0;
+        for (uint64_t unit = 0; unit < 100000; unit++) {
+            uint64_t colour = sizeclass_colour(row, unit), blocks = sizeclass_blocks(row, row->units, unit);
+            if (colour % SIZECLASS_COLOUR != 0 || colour >= 2048 || colour >= row->size)
+                fail_msg("class %u, unit %lu: %lu", class, (unsigned long)unit, (unsigned long)colour);
+            uint64_t fit = (slab - colour) / row->size;
+            if (blocks != (fit < row->blocks ? fit : row->blocks))
+                fail_msg("class %u, unit %lu: %lu blocks", class, (unsigned long)unit, (unsigned long)blocks);
+            most = colour > most ? colour : most;
+        }
+        assert_int_equal(most, (((uint64_t)1 << row->colours) - 1) * SIZECLASS_COLOUR);
+        assert_true(class < SIZECLASS_BY_SIZES || row->colours == 0);
+    }
+    for (unsigned i = 0; i < SIZECLASS_PLAINS; i++)
+        assert_int_equal(sizeclass_table[SIZECLASS_BY_SIZES + i].size, SIZECLASS_PLAIN_FIRST << i);
+}
+
+/* Blocks of a power of two have as many colours as lines, so that the first lines of many lie in all sets of a cache. Slabs of a class may be
+ * neighbours, or each second or third run may be one: as many of them as there are colours have half of those at least. */
+static void sizeclass_colours_are_as_many_as_there_are_slabs(void **state) {
+    (void)state;
+    for (size_t size = 256; size <= 2048; size *= 2)
+        assert_int_equal(1 << sizeclass_table[sizeclass_of(size)].colours, size / SIZECLASS_COLOUR);
+    assert_int_equal(sizeclass_table[sizeclass_of(4096)].colours, 0); /* whole pages stay whole */
+    for (size_t size = 512; size < 8192; size += size == 3584 ? 1024 : 512)
+        assert_true(sizeclass_table[sizeclass_of(size)].size != size ||
+                    sizeclass_table[sizeclass_of(size)].colours >= 3);
+    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
+        unsigned colours = 1u << sizeclass_table[class].colours;
+        for (unsigned step = 1; step <= 3; step++)
+            for (uint64_t first = 1000; first < 3000; first++) {
+                uint64_t seen = 0;
+                for (unsigned i = 0; i < colours; i++)
+                    seen |= 1ULL << sizeclass_colour(&sizeclass_table[class], first + i * step) /
+                                        SIZECLASS_COLOUR;
+                if (bits_count(seen) * 2 < colours)
+                    fail_msg("class %u, each %u. unit from %lu on: %u of %u colours", class, step,
+                             (unsigned long)first, bits_count(seen), colours);
+            }
+    }
+}
+
+/* What all blocks of a class are multiples of. */
+static size_t alignment_of(unsigned class) {
+    size_t size = sizeclass_table[class].size, power = size & -size;
+    return sizeclass_table[class].colours > 0 && power > SIZECLASS_COLOUR ? SIZECLASS_COLOUR : power;
+}
+
 static unsigned smallest_aligned(size_t size, size_t alignment) {
-    unsigned class = 0;
-    while (class < SIZECLASS_COUNT &&
-           (sizeclass_table[class].size < size || sizeclass_table[class].size % alignment != 0))
-        class ++;
-    return class;
+    unsigned best = SIZECLASS_COUNT;
+    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
+        if (sizeclass_table[class].size >= size && alignment_of(class) >= alignment &&
+            (best == SIZECLASS_COUNT || sizeclass_table[class].size < sizeclass_table[best].size))
+            best = class;
+    return best;
 }
 
 static void sizeclass_aligned_is_the_smallest_that_fits(void **state) {
@@ -73,7 +127,7 @@ static void sizeclass_aligned_is_the_smallest_that_fits(void **state) {
         for (size_t size = 0; size <= SIZECLASS_LARGEST; size += size < 600 ? 1 : 97)
             if (sizeclass_aligned(size, alignment) != smallest_aligned(size, alignment))
                 fail_msg("%zu bytes at %zu: class %u", size, alignment, sizeclass_aligned(size, alignment));
-    assert_int_equal(sizeclass_aligned(SIZECLASS_LARGEST, SIZECLASS_LARGEST), SIZECLASS_COUNT - 1);
+    assert_int_equal(sizeclass_aligned(SIZECLASS_LARGEST, SIZECLASS_LARGEST), SIZECLASS_BY_SIZES - 1);
     assert_int_equal(sizeclass_aligned(SIZECLASS_LARGEST + 1, 16), SIZECLASS_COUNT);
     assert_int_equal(sizeclass_aligned(1, 2 * SIZECLASS_LARGEST), SIZECLASS_COUNT);
     assert_int_equal(sizeclass_aligned(SIZE_MAX, 16), SIZECLASS_COUNT);
@@ -86,6 +140,8 @@ int main(void) {
         cmocka_unit_test(sizeclass_P2_an_eighth_at_most_is_waste),
         cmocka_unit_test(sizeclass_P3_inverse_is_exact_at_every_block),
         cmocka_unit_test(sizeclass_rows_agree_with_their_slab),
+        cmocka_unit_test(sizeclass_P4_a_colour_is_some_lines_of_a_block),
+        cmocka_unit_test(sizeclass_colours_are_as_many_as_there_are_slabs),
         cmocka_unit_test(sizeclass_aligned_is_the_smallest_that_fits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,9 +35,11 @@ static void slab_may_be_shorter_than_its_class_wants(void **state) {
     for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
         const struct sizeclass *geometry = &sizeclass_table[class];
         struct slab *slab = new_slab(class);
-        size_t fit = ((size_t)slab->units << UNIT_SHIFT) / geometry->size;
+        size_t colour = (size_t)(slab->start - slab_unit(slab));
+        size_t fit = (((size_t)slab->units << UNIT_SHIFT) - colour) / geometry->size;
         assert_int_equal(slab->units, slab_units_least(class));
-        assert_int_equal(slab->blocks, slab->units == geometry->units ? geometry->blocks : fit);
+        assert_int_equal(slab->blocks, fit < geometry->blocks ? fit : geometry->blocks);
+        assert_int_equal(colour, sizeclass_colour(geometry, (uintptr_t)slab->start >> UNIT_SHIFT));
         assert_true(slab->blocks >= 2);
         assert_int_equal(arena.in_use, slab->units);
         finish(slab);
@@ -268,20 +270,23 @@ static void slab_finds_all_free_pages(void **state) {
             static void *blocks[4096];
             static bool used[MOST];
             struct slab *slab = new_slab(class);
+            unsigned char *unit = slab_unit(slab);
+            size_t colour = (size_t)(slab->start - unit);
             unsigned have = pop_ascending(slab, blocks, slab->blocks - kept % 5, true);
             for (size_t i = 0; i < MOST; i++)
-                used[i] = i >= slab->carved * size / PAGE;
+                used[i] = i >= (colour + slab->carved * size) / PAGE;
             for (unsigned i = 0; i < have; i++) {
                 if (random_below(&seed, have) >= kept)
                     assert_int_equal(slab_push(slab, blocks[i]), SLAB_OK);
                 else
-                    for (size_t at = i * size / PAGE; at <= ((i + 1) * size - 1) / PAGE; at++)
+                    for (size_t at = (colour + i * size) / PAGE; at <= (colour + (i + 1) * size - 1) / PAGE;
+                         at++)
                         used[at] = true;
             }
             struct slab_pages pages;
             size_t seen = 0;
             for (unsigned from = 0; slab_find_pages(slab, &from, PAGE, &pages);) {
-                size_t start = (size_t)(pages.start - slab->start);
+                size_t start = (size_t)(pages.start - unit);
                 assert_ptr_equal(pages.slab, slab);
                 assert_int_equal(start % PAGE | pages.bytes % PAGE, 0);
                 for (; seen < start / PAGE; seen++)
@@ -299,8 +304,7 @@ static void slab_finds_all_free_pages(void **state) {
 static void slab_tags_follow_the_owner(void **state) {
     (void)state;
     struct slab *slab = new_slab(60);
-    unsigned char *last = slab->start + (size_t)sizeclass_table[60].units * UNIT_SIZE - 1;
-    unsigned char *start = slab->start;
+    unsigned char *start = slab_unit(slab), *last = start + (size_t)sizeclass_table[60].units * UNIT_SIZE - 1;
     assert_int_equal(pagemap_tag(start), TAG | 60);
     assert_int_equal(pagemap_tag(last), TAG | 60);
     assert_ptr_equal(pagemap_record(last), slab);
@@ -334,7 +338,7 @@ static void slab_records_are_used_again(void **state) {
 
 enum {
     SMALL = 20, /* a class with slabs of one unit ... */
-    LONG = SIZECLASS_COUNT - 1
+    LONG = SIZECLASS_BY_SIZES - 1
 };
 
 /* Slabs of SMALL are made and deleted until the hand may hold so many units. Nothing is at hand after that. */
