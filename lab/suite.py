@@ -86,6 +86,8 @@ ROWS = (
         "GCBench (Boehm), binary-trees (Benchmarks Game)"),
     Row("waves", "structures", 12_000_000, 7000, "7,000 nodes of 8..48 bytes built, then dropped in another order, again and again",
         "passes of compilers, parsers, handlers of requests"),
+    Row("records", "structures", 10_000_000, 4000, "4,000 records of 256, 512, 1,024 or 2,048 bytes in the order of use",
+        "caches of stores and proxies"),
     Row("objects", "structures", 4_000_000, 1000, "24..96 bytes from calloc, with counts of references that refer to each other",
         "reference-counted objects"),
     Row("hash_tables", "structures", 240_000, 10_000, "std::unordered_map of strings: insert, search, erase",
