@@ -29,21 +29,26 @@ const uint8_t sizeclass_by_size[SIZECLASS_BY_SIZE] = {GRANULES_1024(0), GRANULES
 #define POSTED(c) \
     ((uint64_t)(BLOCK_SIZE(c) > SIZECLASS_POSTED_LEAST ? BLOCK_SIZE(c) : SIZECLASS_POSTED_LEAST) << 32 | 1)
 
-/* Of blocks of a power of two from 256 bytes on, and of multiples of 512: below 8 KiB, as a slab has few of more; but not of a page: those
- * go home one by one. */
-enum { COLOURED_FROM = CLASS_ABOVE(256), OF_PAGES = CLASS_ABOVE(4096), COLOURED_TO = CLASS_ABOVE(8192) };
+/* Which classes have colours: of more than 128 bytes, below 8 KiB, as a slab has few of more; but not of a page: those go home one by one.
+ * Fine ones are a line apart; others keep the alignment that their blocks have without colours, up to 256 bytes. Fine are those that would
+ * need it most: of powers of two, and multiples of 512. */
+enum { COLOURED_FROM = CLASS_ABOVE(144), OF_PAGES = CLASS_ABOVE(4096), COLOURED_TO = CLASS_ABOVE(8192) };
 #define TOP(c) ((c) | 7) /* the class of the next power of two */
-#define MAY_HAVE_COLOURS(c) ((c) >= COLOURED_FROM && (c) < COLOURED_TO && (c) != OF_PAGES)
-#define HAS_COLOURS(c) (MAY_HAVE_COLOURS(c) && ((c) == TOP(c) || SIZE_OF(c) % 512 == 0))
+#define HAS_COLOURS(c) ((c) >= COLOURED_FROM && (c) < COLOURED_TO && (c) != OF_PAGES)
+#define IS_FINE(c) (HAS_COLOURS(c) && ((c) == TOP(c) || SIZE_OF(c) % 512 == 0))
 #define POWER(c) (SIZE_OF(c) & -SIZE_OF(c))
-#define COLOURS(c) (uint8_t)(HAS_COLOURS(c) ? __builtin_ctz(POWER(c) / SIZECLASS_COLOUR) : 0)
+#define GRAIN(c) (IS_FINE(c) || POWER(c) <= 64 ? 6 : POWER(c) == 128 ? 7 : 8)
+/* Up to the size of a block, of which one fewer then fits into most slabs; of more than 2 KiB about as many as cost none. */
+#define SLACK(c) ((UNITS(c) * UNIT_SIZE) % SIZE_OF(c) + (1 << GRAIN(c)))
+#define SPREAD(c) \
+    (SIZE_OF(c) <= 2048 || SLACK(c) > SIZE_OF(c) ? SIZE_OF(c) : SLACK(c) > 1024 ? SLACK(c) : 1024)
+#define COLOURS(c) (uint8_t)(HAS_COLOURS(c) ? SPREAD(c) >> GRAIN(c) : 1)
 /* The first class from c on all of whose blocks start at a multiple of a, as those of c do but for their colours: the plain one of a power of
- * two. Between two of those it is the next class or the one after, whose blocks are multiples of too little to have colours, or else that of the
- * next power of two. */
+ * two. Between two of those it is the next class or the one after, which are not fine, or else that of the next power of two. */
 #define STEP(c) (1 << (((c) >> 3) + 3))
-#define PLAIN(c) (HAS_COLOURS(c) ? SIZECLASS_BY_SIZES + ((c)-COLOURED_FROM) / 8 : (c))
+#define PLAIN(c) (IS_FINE(c) ? SIZECLASS_BY_SIZES + ((c)-CLASS_ABOVE(256)) / 8 : (c))
 #define ALIGNED_TO(c, a)                                           \
-    (uint8_t)(!HAS_COLOURS(c) || (c) == TOP(c)          ? PLAIN(c) \
+    (uint8_t)(!IS_FINE(c) || (c) == TOP(c)              ? PLAIN(c) \
               : (a) <= STEP(c) && STEP(c) < 512         ? (c) + 1  \
               : (a) <= 2 * STEP(c) && 2 * STEP(c) < 512 ? (c) + 2  \
                                                         : PLAIN(TOP(c)))
@@ -56,7 +61,7 @@ enum { COLOURED_FROM = CLASS_ABOVE(256), OF_PAGES = CLASS_ABOVE(4096), COLOURED_
     {                                                                                          \
         .inverse = UINT64_MAX / BLOCK_SIZE(c) + 1, .size = BLOCK_SIZE(c), .blocks = BLOCKS(c), \
         .units = UNITS(c), .words = WORDS(c), .magazine = MAGAZINE(c), .posted = POSTED(c),    \
-        .colours = COLOURS(c), .aligned = ALIGNED_CLASSES(c)                                   \
+        .colours = COLOURS(c), .grain = GRAIN(c), .aligned = ALIGNED_CLASSES(c)                \
     }
 #define ROWS_8(c) \
     ROW((c)), ROW((c) + 1), ROW((c) + 2), ROW((c) + 3), ROW((c) + 4), ROW((c) + 5), ROW((c) + 6), ROW((c) + 7)

@@ -5,16 +5,16 @@
  * Up to 128 bytes a class every 16 bytes, above it eight classes a doubling. The table is a constant: it
  * needs no start-up, and its pages are shared by every process.
  *
- * Blocks of 512, 1024 or 2048 bytes that all began at multiples of their size would have their first lines in an eighth, a sixteenth, a 32nd
- * of the sets of a cache. So slabs have colours: the first block of one begins some lines behind the slab's start, of another elsewhere
- * (Bonwick 1994, "The slab allocator"; Afek, Dice and Morrison 2011, "Cache index-aware memory allocation"). What asks for more
- * alignment than a line has four classes of its own, of powers of two, that are plain: without colours. docs/experiments/colours.md
+ * The first lines of blocks that begin at the same places of each unit lie in few sets of a cache: of blocks of 512 bytes in an eighth of
+ * them, of 1,152 in an 18th. So slabs have colours: the first block of one begins some lines behind the slab's start, of another elsewhere
+ * (Bonwick 1994, "The slab allocator"; Afek, Dice and Morrison 2011, "Cache index-aware memory allocation"). What asks for more alignment
+ * than is left has four classes of its own, of powers of two, that are plain: without colours. docs/experiments/colours.md
  *
  * P1  a class's block size is a multiple of 16, and of the power of two that the request is, if it is one
  * P2  above 128 bytes at most 12.5 % of a block is waste inside it
  * P3  offset * inverse / 2^64 is the exact block number for every offset at which a block starts, and its fraction is
  *     below inverse / 2^64 exactly at those offsets (Lemire, Kaser and Kurz 2019, "Faster remainder by direct computation")
- * P4  a colour is a multiple of 64 bytes below 2 KiB and below the block's size, and the same whenever it is asked
+ * P4  a colour is a multiple of 64 bytes below 5 KiB and below the block's size, and the same whenever it is asked
  *
  * Called by slab, remote, heap and alloc. Never looks at an option.
  */
@@ -32,7 +32,7 @@ enum {
     SIZECLASS_PLAINS = 4,    /* for more alignment than SIZECLASS_COLOUR: 256 bytes, 512, ... */
     SIZECLASS_PLAIN_FIRST = 256,
     SIZECLASS_COUNT = SIZECLASS_BY_SIZES + SIZECLASS_PLAINS,
-    SIZECLASS_COLOUR = 64,       /* bytes from one colour to the next: a cache line */
+    SIZECLASS_COLOUR = 64,       /* bytes from one colour to the next, at least: a cache line */
     SIZECLASS_TOLD_APART = 4096, /* bytes: more alignment than that no class loses by colours */
     SIZECLASS_GRANULE = 16,
     SIZECLASS_LARGEST = 32 * 1024, /* bytes: larger requests are runs of units */
@@ -53,7 +53,8 @@ struct sizeclass {
     uint8_t units;    /* address units the largest slab takes */
     uint8_t words;    /* 64-bit words that hold a bit for each block */
     uint8_t magazine; /* blocks in a full magazine: at most 256 KiB */
-    uint8_t colours;  /* 2 to the power of this many */
+    uint8_t colours;  /* how many there are, ... */
+    uint8_t grain;    /* ... and 2 to the power of this many bytes from one to the next */
     /* Where its size is a multiple of 64 bytes, of 128, ... of 4096: the first class from here on all of whose blocks start at one. */
     uint8_t aligned[7];
 };
@@ -77,7 +78,8 @@ static ALWAYS_INLINE bool sizeclass_divide(uint64_t offset, uint64_t inverse, ui
 /* Bytes from the start of a slab's first unit, which has this number, to its first block. Neighbours, which are likely slabs of one class, are
  * far apart, whatever lies between them: the multiples of the golden ratio (Knuth, TAOCP 3, 6.4). */
 static ALWAYS_INLINE uint64_t sizeclass_colour(const struct sizeclass *geometry, uint64_t unit) {
-    return (uint64_t)((uint32_t)unit * 0x9e3779b9u) >> 1 >> (31 - geometry->colours) << 6;
+    uint32_t golden = (uint32_t)unit * 0x9e3779b9u;
+    return (uint64_t)golden * geometry->colours >> 32 << geometry->grain;
 }
 
 /* Blocks of a slab of so many units, the first of which has this number. */

@@ -67,49 +67,53 @@ static void sizeclass_P4_a_colour_is_some_lines_of_a_block(void **state) {
         uint64_t slab = (uint64_t)row->units << UNIT_SHIFT, most = 0;
         for (uint64_t unit = 0; unit < 100000; unit++) {
             uint64_t colour = sizeclass_colour(row, unit), blocks = sizeclass_blocks(row, row->units, unit);
-            if (colour % SIZECLASS_COLOUR != 0 || colour >= 2048 || colour >= row->size)
+            if (colour % SIZECLASS_COLOUR != 0 || colour >= 5 * KIB || colour >= row->size)
                 fail_msg("class %u, unit %lu: %lu", class, (unsigned long)unit, (unsigned long)colour);
             uint64_t fit = (slab - colour) / row->size;
             if (blocks != (fit < row->blocks ? fit : row->blocks))
                 fail_msg("class %u, unit %lu: %lu blocks", class, (unsigned long)unit, (unsigned long)blocks);
             most = colour > most ? colour : most;
         }
-        assert_int_equal(most, (((uint64_t)1 << row->colours) - 1) * SIZECLASS_COLOUR);
-        assert_true(class < SIZECLASS_BY_SIZES || row->colours == 0);
+        assert_int_equal(most, (row->colours - 1u) << row->grain);
+        assert_true(class < SIZECLASS_BY_SIZES || row->colours == 1);
+        assert_true(row->size % 256 != 0 || row->grain == 6 || row->colours == 1 || most % 256 == 0);
     }
     for (unsigned i = 0; i < SIZECLASS_PLAINS; i++)
         assert_int_equal(sizeclass_table[SIZECLASS_BY_SIZES + i].size, SIZECLASS_PLAIN_FIRST << i);
 }
 
-/* Blocks of a power of two have as many colours as lines, so that the first lines of many lie in all sets of a cache. Slabs of a class may be
- * neighbours, or each second or third run may be one: as many of them as there are colours have half of those at least. */
+/* Slabs of a class may be neighbours, or each second or third run may be one: twice as many of them as there are colours have half of those at
+ * least, so that the first lines of many blocks lie in all sets of a cache (tests/bars/sets.c). */
 static void sizeclass_colours_are_as_many_as_there_are_slabs(void **state) {
     (void)state;
     for (size_t size = 256; size <= 2048; size *= 2)
-        assert_int_equal(1 << sizeclass_table[sizeclass_of(size)].colours, size / SIZECLASS_COLOUR);
-    assert_int_equal(sizeclass_table[sizeclass_of(4096)].colours, 0); /* whole pages stay whole */
-    for (size_t size = 512; size < 8192; size += size == 3584 ? 1024 : 512)
-        assert_true(sizeclass_table[sizeclass_of(size)].size != size ||
-                    sizeclass_table[sizeclass_of(size)].colours >= 3);
+        assert_int_equal(sizeclass_table[sizeclass_of(size)].colours, size / SIZECLASS_COLOUR);
+    assert_int_equal(sizeclass_table[sizeclass_of(4096)].colours, 1); /* whole pages stay whole */
     for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
-        unsigned colours = 1u << sizeclass_table[class].colours;
+        const struct sizeclass *row = &sizeclass_table[class];
+        assert_true(row->size <= 128 || row->size == 4096 || row->size >= 8192 ||
+                    class >= SIZECLASS_BY_SIZES || row->colours > 1);
         for (unsigned step = 1; step <= 3; step++)
             for (uint64_t first = 1000; first < 3000; first++) {
-                uint64_t seen = 0;
-                for (unsigned i = 0; i < colours; i++)
-                    seen |= 1ULL << sizeclass_colour(&sizeclass_table[class], first + i * step) /
-                                        SIZECLASS_COLOUR;
-                if (bits_count(seen) * 2 < colours)
+                bool seen[256] = {false};
+                unsigned different = 0;
+                for (unsigned i = 0; i < 2u * row->colours; i++) {
+                    bool *one = &seen[sizeclass_colour(row, first + i * step) >> row->grain];
+                    different += !*one;
+                    *one = true;
+                }
+                if (different * 2 < row->colours)
                     fail_msg("class %u, each %u. unit from %lu on: %u of %u colours", class, step,
-                             (unsigned long)first, bits_count(seen), colours);
+                             (unsigned long)first, different, row->colours);
             }
     }
 }
 
 /* What all blocks of a class are multiples of. */
 static size_t alignment_of(unsigned class) {
-    size_t size = sizeclass_table[class].size, power = size & -size;
-    return sizeclass_table[class].colours > 0 && power > SIZECLASS_COLOUR ? SIZECLASS_COLOUR : power;
+    const struct sizeclass *row = &sizeclass_table[class];
+    size_t power = row->size & -row->size, grain = (size_t)1 << row->grain;
+    return row->colours > 1 && power > grain ? grain : power;
 }
 
 static unsigned smallest_aligned(size_t size, size_t alignment) {

@@ -381,18 +381,18 @@ static void hand_keeps_runs_and_records_where_threads_wait(void **state) {
     (void)state;
     open_hand(4);
     struct slab *slab = new_slab(SMALL);
-    unsigned char *start = slab->start;
+    unsigned char *unit = slab_unit(slab);
     slab_delete(&hand, slab);
-    assert_int_equal(pagemap_tag(start), PAGEMAP_NONE);
+    assert_int_equal(pagemap_tag(unit), PAGEMAP_NONE);
     assert_int_equal(arena.in_use, 1);
     unsigned calls = arena.calls;
     assert_ptr_equal(new_slab(SMALL), slab);
-    assert_ptr_equal(slab->start, start);
+    assert_ptr_equal(slab_unit(slab), unit);
     assert_false(slab->untouched);
     assert_int_equal(arena.calls, calls);
     slab_delete(&hand, slab);
     slab = new_slab(SMALL + 1); /* of another class: what is at hand is for any */
-    assert_ptr_equal(slab->start, start);
+    assert_ptr_equal(slab_unit(slab), unit);
     assert_int_equal(slab->class, SMALL + 1);
     finish(slab);
     close_hand();
