@@ -158,7 +158,7 @@ COLD void heap_lodge_none(struct heap *heap, unsigned class) {
 COLD unsigned heap_serving(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
     unsigned size = sizeclass_table[class].size, host = sizeclass_of((size_t)2 << bits_highest(size - 1));
-    if (mine->lodged >= LODGERS_MOST || host == class || size >= LODGERS_OF || class >= SIZECLASS_BY_SIZES)
+    if (mine->lodged >= LODGERS_MOST || host == class || size >= LODGERS_OF)
         return class;
     mine->lodged++;
     return host;

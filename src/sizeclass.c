@@ -19,7 +19,7 @@ const uint8_t sizeclass_by_size[SIZECLASS_BY_SIZE] = {GRANULES_1024(0), GRANULES
 
 #define SIZE_OF(c) ((c) < 8 ? ((c) + 1) * 16 : (9 + ((c)&7)) << (((c) >> 3) + 3))
 #define IS_PLAIN(c) ((c) >= SIZECLASS_BY_SIZES)
-#define BLOCK_SIZE(c) (IS_PLAIN(c) ? SIZECLASS_PLAIN_FIRST << ((c)-SIZECLASS_BY_SIZES) : SIZE_OF(c))
+#define BLOCK_SIZE(c) (IS_PLAIN(c) ? SIZECLASS_PLAIN_FIRST << ((c)&7) : SIZE_OF(c))
 #define UNITS(c) (BLOCK_SIZE(c) <= 4096 ? 1 : 4)
 #define FITTING(c) (UNITS(c) * UNIT_SIZE / BLOCK_SIZE(c))
 #define BLOCKS(c) (FITTING(c) < SIZECLASS_BLOCKS_MOST ? FITTING(c) : SIZECLASS_BLOCKS_MOST)
