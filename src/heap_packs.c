@@ -44,12 +44,11 @@ static ALWAYS_INLINE unsigned heap_array_words(bool deep) {
     return deep ? HEAP_DEEP_WORDS : HEAP_ARRAY_WORDS;
 }
 
-static ALWAYS_INLINE struct pack *heap_exchange(struct heap *heap, unsigned class, bool deep,
-                                                struct pack *pack) {
+/* Both are as long. */
+static ALWAYS_INLINE struct pack *heap_exchange(struct heap *heap, unsigned class, struct pack *pack) {
     struct heap_class *mine = &heap->class[class];
     struct pack *old = (struct pack *)mine->array;
     mine->array = (void **)pack;
-    mine->words = (uint8_t)heap_array_words(deep);
     heap_rewind(heap, class, 0);
     return old;
 }
@@ -74,7 +73,7 @@ static ALWAYS_INLINE bool heap_put_array_by(struct heap *heap, unsigned class, b
         return false;
     unsigned last = heap_array_words(deep) - 1;
     void *newest = heap->class[class].array[last];
-    heap_put_pack(heap, class, heap_exchange(heap, class, deep, pack), last - 1);
+    heap_put_pack(heap, class, heap_exchange(heap, class, pack), last - 1);
     heap->top[class] += sizeof(void *);
     *(void **)heap->top[class] = newest;
     return true;
@@ -128,7 +127,7 @@ bool heap_put_by(struct heap *heap, unsigned class) {
 static ALWAYS_INLINE unsigned heap_take_up_array(struct heap *heap, unsigned class, bool deep,
                                                  struct pack *pack) {
     unsigned have = pack_count(pack);
-    pack_drop(&heap->packs, heap_exchange(heap, class, deep, pack), deep);
+    pack_drop(&heap->packs, heap_exchange(heap, class, pack), deep);
     return have;
 }
 
