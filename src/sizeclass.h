@@ -92,8 +92,8 @@ static ALWAYS_INLINE uint64_t sizeclass_blocks(const struct sizeclass *geometry,
 }
 
 /* The smallest class whose blocks hold `size` bytes and all start at a multiple of `alignment` (a power of
- * two); SIZECLASS_COUNT if there is none. Slabs start at multiples of a unit; and a class of a multiple of the alignment
- * is one itself, because classes are multiples of an eighth of their doubling. */
+ * two); SIZECLASS_COUNT if there is none. The class of a multiple of the alignment is one itself, because classes are multiples of an eighth of
+ * their doubling; where its colours are not, there is another class for that. */
 static ALWAYS_INLINE unsigned sizeclass_aligned(size_t size, size_t alignment) {
     if (UNLIKELY(size > SIZECLASS_LARGEST || alignment > SIZECLASS_LARGEST))
         return SIZECLASS_COUNT;

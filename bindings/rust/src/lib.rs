@@ -111,8 +111,8 @@ unsafe impl GlobalAlloc for Hakmem {
     }
 }
 
-/// calloc knows memory that is fresh, and a block of a large or round size is nearly always aligned far beyond 16 bytes: then
-/// nothing has to be written, and nothing of it be resident.
+/// calloc knows memory that is fresh, and a block of a large size, or of a round one to the length of a cache line, is nearly always
+/// aligned far beyond 16 bytes: then nothing has to be written, and nothing of it be resident.
 #[cold]
 fn zeroed_and_aligned(layout: Layout) -> *mut u8 {
     // SAFETY: as in alloc and alloc_zeroed; what is freed was handed out here, and what is written to is the new block.
