@@ -7,7 +7,7 @@
  */
 #include "bars.h"
 
-enum { BLOCKS = 4000, LINE = 64, SETS = 1024, FULLEST = 8, MOST = 4 };
+enum { BLOCKS = 4000, LINE = 64, SETS = 1024, FULLEST = 8, MOST = 6 };
 
 static const size_t sizes[] = {256, 500, 512, 1000, 1024, 1536, 2048, 2560, 3072, 4400, 6000};
 
