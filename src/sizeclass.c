@@ -18,7 +18,7 @@
 const uint8_t sizeclass_by_size[SIZECLASS_BY_SIZE] = {GRANULES_1024(0), GRANULES_1024(1024), CLASS_OF(2048)};
 
 #define SIZE_OF(c) ((c) < 8 ? ((c) + 1) * 16 : (9 + ((c)&7)) << (((c) >> 3) + 3))
-#define IS_PLAIN(c) ((c) >= SIZECLASS_BY_SIZES)
+#define IS_PLAIN(c) ((c) >= SIZECLASS_USUAL)
 #define BLOCK_SIZE(c) (IS_PLAIN(c) ? SIZECLASS_PLAIN_FIRST << ((c)&7) : SIZE_OF(c))
 #define UNITS(c) (BLOCK_SIZE(c) <= 4096 ? 1 : 4)
 #define FITTING(c) (UNITS(c) * UNIT_SIZE / BLOCK_SIZE(c))
@@ -46,7 +46,7 @@ enum { COLOURED_FROM = CLASS_ABOVE(144), OF_PAGES = CLASS_ABOVE(4096), COLOURED_
 /* The first class from c on all of whose blocks start at a multiple of a, as those of c do but for their colours: the plain one of a power of
  * two. Between two of those it is the next class or the one after, which are not fine, or else that of the next power of two. */
 #define STEP(c) (1 << (((c) >> 3) + 3))
-#define PLAIN(c) (IS_FINE(c) ? SIZECLASS_BY_SIZES + ((c)-CLASS_ABOVE(256)) / 8 : (c))
+#define PLAIN(c) (IS_FINE(c) ? SIZECLASS_USUAL + ((c)-CLASS_ABOVE(256)) / 8 : (c))
 #define ALIGNED_TO(c, a)                                           \
     (uint8_t)(!IS_FINE(c) || (c) == TOP(c)              ? PLAIN(c) \
               : (a) <= STEP(c) && STEP(c) < 512         ? (c) + 1  \
@@ -71,6 +71,6 @@ const struct sizeclass sizeclass_table[SIZECLASS_COUNT] = {
     ROWS_8(56), ROWS_8(64), ROW(72),    ROW(73),    ROW(74),    ROW(75)};
 
 _Static_assert(BLOCK_SIZE(71) == SIZECLASS_LARGEST, "the last class is the largest");
-_Static_assert(CLASS_OF(2048) == SIZECLASS_BY_SIZES - 1, "the largest request has the last class");
+_Static_assert(CLASS_OF(2048) == SIZECLASS_USUAL - 1, "the largest request has the last class");
 _Static_assert(SIZECLASS_COUNT == 76, "a row for each class");
 _Static_assert(WORDS(0) < 64, "one word sums up the words of a slab, and has a bit more");

@@ -28,10 +28,10 @@
 #include <stdint.h>
 
 enum {
-    SIZECLASS_BY_SIZES = 72, /* classes that malloc takes from */
-    SIZECLASS_PLAINS = 4,    /* for more alignment than SIZECLASS_COLOUR: 256 bytes, 512, ... */
+    SIZECLASS_USUAL = 72, /* classes that malloc takes from; the plain ones follow */
+    SIZECLASS_PLAINS = 4, /* for more alignment than SIZECLASS_COLOUR: 256 bytes, 512, ... */
     SIZECLASS_PLAIN_FIRST = 256,
-    SIZECLASS_COUNT = SIZECLASS_BY_SIZES + SIZECLASS_PLAINS,
+    SIZECLASS_COUNT = SIZECLASS_USUAL + SIZECLASS_PLAINS,
     SIZECLASS_COLOUR = 64,       /* bytes from one colour to the next, at least: a cache line */
     SIZECLASS_TOLD_APART = 4096, /* bytes: more alignment than that no class loses by colours */
     SIZECLASS_GRANULE = 16,

@@ -55,7 +55,7 @@ struct slab *slab_new(struct slab_hand **hand, unsigned class, unsigned units, b
     slab->summary = 0;
     slab->inverse = geometry->inverse;
     uintptr_t unit = (uintptr_t)slab->start >> UNIT_SHIFT;
-    slab->start = (unsigned char *)(unit << UNIT_SHIFT) + sizeclass_colour(geometry, unit);
+    slab->start = slab_unit(slab) + sizeclass_colour(geometry, unit);
     slab->blocks = (uint16_t)sizeclass_blocks(geometry, slab->units, unit);
     slab->words = geometry->words;
     slab->free = 0;

@@ -33,7 +33,7 @@ static void heap_deletes_no_slab_that_is_on_its_way(void **state) {
     walk();
 }
 
-enum { LENT_CLASS = SIZECLASS_BY_SIZES + 3, LENT_EACH = 32 }; /* of 2,048 bytes, plain */
+enum { LENT_CLASS = SIZECLASS_USUAL + 3, LENT_EACH = 32 }; /* of 2,048 bytes, plain */
 
 /* Takes two slabs. Of the first nothing is in use; of the second, which is lent, the two blocks in live[]; freed[] were. */
 static struct slab *two_slabs_one_lent(struct heap *heap, void **freed) {

@@ -409,7 +409,7 @@ static void put_back_others(struct slab *slab) {
 /* Slabs of few blocks lie side by side in memory: the numbers of a word go on where the next slab begins. */
 static void remote_sends_blocks_of_neighbours_to_their_own_slabs(void **state) {
     (void)state;
-    for (unsigned class = SIZECLASS_BY_SIZES - 1; class >= 40; class --) {
+    for (unsigned class = SIZECLASS_USUAL - 1; class >= 40; class --) {
         struct slab *slabs[3];
         void *blocks[3][64];
         for (int i = 0; i < 3; i++)

@@ -49,7 +49,7 @@ static void sizeclass_rows_agree_with_their_slab(void **state) {
     for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
         const struct sizeclass *row = &sizeclass_table[class];
         size_t slab = (size_t)row->units * UNIT_SIZE;
-        assert_true(class == 0 || class == SIZECLASS_BY_SIZES || row->size > row[-1].size);
+        assert_true(class == 0 || class == SIZECLASS_USUAL || row->size > row[-1].size);
         assert_int_equal(row->blocks, class == 0 ? SIZECLASS_BLOCKS_MOST : slab / row->size);
         assert_true(row->blocks >= 8);
         assert_int_equal(row->words, (row->blocks + 63) / 64);
@@ -75,11 +75,11 @@ static void sizeclass_P4_a_colour_is_some_lines_of_a_block(void **state) {
             most = colour > most ? colour : most;
         }
         assert_int_equal(most, (row->colours - 1u) << row->grain);
-        assert_true(class < SIZECLASS_BY_SIZES || row->colours == 1);
+        assert_true(class < SIZECLASS_USUAL || row->colours == 1);
         assert_true(row->size % 256 != 0 || row->grain == 6 || row->colours == 1 || most % 256 == 0);
     }
     for (unsigned i = 0; i < SIZECLASS_PLAINS; i++)
-        assert_int_equal(sizeclass_table[SIZECLASS_BY_SIZES + i].size, SIZECLASS_PLAIN_FIRST << i);
+        assert_int_equal(sizeclass_table[SIZECLASS_USUAL + i].size, SIZECLASS_PLAIN_FIRST << i);
 }
 
 /* Slabs of a class may be neighbours, or each second or third run may be one: twice as many of them as there are colours have half of those at
@@ -91,8 +91,8 @@ static void sizeclass_colours_are_as_many_as_there_are_slabs(void **state) {
     assert_int_equal(sizeclass_table[sizeclass_of(4096)].colours, 1); /* whole pages stay whole */
     for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
         const struct sizeclass *row = &sizeclass_table[class];
-        assert_true(row->size <= 128 || row->size == 4096 || row->size >= 8192 ||
-                    class >= SIZECLASS_BY_SIZES || row->colours > 1);
+        assert_true(row->size <= 128 || row->size == 4096 || row->size >= 8192 || class >= SIZECLASS_USUAL ||
+                    row->colours > 1);
         for (unsigned step = 1; step <= 3; step++)
             for (uint64_t first = 1000; first < 3000; first++) {
                 bool seen[256] = {false};
@@ -131,7 +131,7 @@ static void sizeclass_aligned_is_the_smallest_that_fits(void **state) {
         for (size_t size = 0; size <= SIZECLASS_LARGEST; size += size < 600 ? 1 : 97)
             if (sizeclass_aligned(size, alignment) != smallest_aligned(size, alignment))
                 fail_msg("%zu bytes at %zu: class %u", size, alignment, sizeclass_aligned(size, alignment));
-    assert_int_equal(sizeclass_aligned(SIZECLASS_LARGEST, SIZECLASS_LARGEST), SIZECLASS_BY_SIZES - 1);
+    assert_int_equal(sizeclass_aligned(SIZECLASS_LARGEST, SIZECLASS_LARGEST), SIZECLASS_USUAL - 1);
     assert_int_equal(sizeclass_aligned(SIZECLASS_LARGEST + 1, 16), SIZECLASS_COUNT);
     assert_int_equal(sizeclass_aligned(1, 2 * SIZECLASS_LARGEST), SIZECLASS_COUNT);
     assert_int_equal(sizeclass_aligned(SIZE_MAX, 16), SIZECLASS_COUNT);

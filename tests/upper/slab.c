@@ -338,7 +338,7 @@ static void slab_records_are_used_again(void **state) {
 
 enum {
     SMALL = 20, /* a class with slabs of one unit ... */
-    LONG = SIZECLASS_BY_SIZES - 1
+    LONG = SIZECLASS_USUAL - 1
 };
 
 /* Slabs of SMALL are made and deleted until the hand may hold so many units. Nothing is at hand after that. */
