@@ -205,7 +205,8 @@ static void alloc_free_small(uint32_t tag, void *block, const void *caller) {
 /* It has the tag of a large block, and is not the start of a live one. */
 static COLD void alloc_report_large(void *block) {
     const struct large *large = pagemap_record(block);
-    misuse_report(large && !large_was_freed(large, block) ? MISUSE_INSIDE : MISUSE_DOUBLE_FREE, block);
+    bool inside = large && !(pagemap_tag(block) != PAGEMAP_RUN_INSIDE && large_was_freed(large, block));
+    misuse_report(inside ? MISUSE_INSIDE : MISUSE_DOUBLE_FREE, block);
 }
 
 static NOINLINE void alloc_free_large_after(void *block, const void *caller) {
@@ -444,7 +445,7 @@ size_t alloc_usable_size(const void *block) {
     if (pagemap_kind(tag) < SIZECLASS_COUNT)
         return sizeclass_table[pagemap_kind(tag)].size;
     struct large *large = alloc_large_of(tag, block);
-    return large ? large->bytes : 0;
+    return large ? large_usable(large) : 0;
 }
 
 /* True when a block of `usable` bytes is good enough for `size`: it fits, and less than half is wasted. */
@@ -538,10 +539,10 @@ static NOINLINE void *alloc_realloc_large(uint32_t tag, void *block, size_t size
         void *resized = alloc_resize(large, block, size, caller);
         if (resized)
             return resized;
-    } else if (alloc_fits(size, large->bytes)) {
+    } else if (alloc_fits(size, large_usable(large))) {
         return block;
     }
-    return alloc_copy(tag, block, large->bytes, size, caller);
+    return alloc_copy(tag, block, large_usable(large), size, caller);
 }
 
 /* True when a small block starts at `block`, and, where frees are verified, it is in use. Says so if not. */

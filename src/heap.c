@@ -30,10 +30,10 @@ static void *const heap_nothing[HEAP_ARRAY_WORDS] ALIGNED(256) = {NULL};
 
 SECTION(".data.rel.ro.heap_none")
 struct heap heap_none = {.top = {NOTHING_8, NOTHING_8, NOTHING_8, NOTHING_8, NOTHING_8, NOTHING_8, NOTHING_8,
-                                 NOTHING_8, NOTHING_8, NOTHING, NOTHING, NOTHING, NOTHING},
+                                 NOTHING_8, NOTHING_8, NOTHING_8},
                          .tag = HEAP_NO_TAG};
 
-_Static_assert(SIZECLASS_COUNT == 76, "a word for each class");
+_Static_assert(SIZECLASS_COUNT == 80, "a word for each class");
 
 THREAD_LOCAL struct heap_current heap_current = {&heap_none, HEAP_NO_TAG};
 

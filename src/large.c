@@ -16,7 +16,7 @@ static bool large_seems_same(const struct large *large) {
     size_t page = os_page_size(), resident = align_up(large->resident, page);
     if (large->every == 0 || large->every >= LARGE_MEASURE_WHOLE)
         return false;
-    return resident >= large->extent || pages_resident(large->start + resident, page, &density) == 0;
+    return resident >= large->extent || pages_resident(large_unit(large) + resident, page, &density) == 0;
 }
 
 /* Measures what is in memory of a block that has just left; the lock is not held meanwhile. */
@@ -25,9 +25,9 @@ static NOINLINE void large_measure(struct large *large) {
     favour_release(&larges.lock);
     if (!large_seems_same(large)) {
         enum pages_density density;
-        large->resident = pages_resident(large->start, large->extent, &density);
+        large->resident = pages_resident(large_unit(large), large->extent, &density);
         if (large_tells(large, large->extent))
-            huge_learn(large->start, large->extent, density);
+            huge_learn(large_unit(large), large->extent, density);
         if (large->fresh && large->home && large->extent >= LARGE_FIELD_LEAST)
             dense_tell(DENSE_LARGE, large->resident, large->extent);
         large->fresh = false;
@@ -184,9 +184,9 @@ void large_delete(struct large *large) {
 /* The pages above `size` go home where a burst of small blocks has touched them all: the program may never touch
  * them again. docs/experiments/peak-rss.md */
 static void large_give_tail_home(const struct large *large, size_t size) {
-    size_t used = align_up(size, os_page_size());
+    size_t used = align_up(large_colour(large) + size, os_page_size());
     if (large->extent - used >= large->extent / LARGE_TAIL_LEAST && limit_may_purge())
-        superslab_decommit(large->home, large->start + used, large->extent - used);
+        superslab_decommit(large->home, large_unit(large) + used, large->extent - used);
 }
 
 /* What a request may be served with. */
@@ -197,6 +197,29 @@ enum large_wish {
     LARGE_WIDE,  /* what waits and is up to LARGE_WIDENS times as long */
     LARGE_SOLID  /* a mapping of whole huge pages, if that is where such blocks lie best */
 };
+
+/* Whether one of the last few that were not at hand was as long. */
+static bool large_is_one_of_many(size_t size) {
+    SPARSE static _Atomic size_t sizes[LARGE_SIZES]; /* relaxed: a hint */
+    _Atomic size_t *last = &sizes[sizeclass_golden(size) * LARGE_SIZES >> 32];
+    if (atomic_load_explicit(last, memory_order_relaxed) == size)
+        return true;
+    atomic_store_explicit(last, size, memory_order_relaxed);
+    return false;
+}
+
+/* Many of one length that begin at multiples of the unit would have their first lines in two sets of a cache, and their first pages in a sixteenth
+ * of those of a TLB. So what is not live yet begins some pages and lines behind that, as far as the block has room, but on no page more than
+ * it would have: like slabs, see sizeclass_colour. What grows will want all of the room. docs/experiments/colours-of-large-blocks.md */
+static void large_lay(struct large *large, size_t size, size_t bytes, enum large_wish wish) {
+    unsigned char *unit = large_unit(large);
+    bool grows = wish == LARGE_ROOM || wish == LARGE_WIDE;
+    size_t room = bytes > size && !grows && large_is_one_of_many(size) ? bytes - size : 0;
+    uint64_t golden = sizeclass_golden((uintptr_t)unit >> UNIT_SHIFT),
+             other = sizeclass_golden(golden >> UNIT_SHIFT);
+    uint64_t page = os_page_size(), pages = room / page + 1, lines = room % page / SIZECLASS_COLOUR + 1;
+    large->start = unit + (golden * pages >> 32) * page + (other * lines >> 32) * SIZECLASS_COLOUR;
+}
 
 static struct large *large_new_run(size_t size, size_t bytes, enum large_wish wish, bool *zeroed) {
     unsigned units = (unsigned)(bytes >> UNIT_SHIFT);
@@ -211,6 +234,7 @@ static struct large *large_new_run(size_t size, size_t bytes, enum large_wish wi
         return NULL;
     }
     large->start = run.start;
+    large_lay(large, size, bytes, wish);
     large->home = run.home;
     large->extent = bytes;
     large->fresh = run.zeroed && !run.home->huge;
@@ -253,8 +277,8 @@ static struct large *large_take_longer(size_t fit, size_t alignment, struct larg
 
 /* A waiting block that wastes at most a quarter, or a longer one; and what has to go because it is live now. Under the
  * lock, which it releases. `shared`: more comes to hand with it. */
-static NOINLINE struct large *large_take_fit(size_t bytes, size_t fit, size_t alignment, enum large_wish wish,
-                                             bool shared) {
+static NOINLINE struct large *large_take_fit(size_t size, size_t bytes, size_t fit, size_t alignment,
+                                             enum large_wish wish, bool shared) {
     size_t most = wish == LARGE_WIDE ? LARGE_WIDENS * fit : fit + fit / 4;
     bool solid = wish == LARGE_SOLID && large_suits_solid();
     struct large *out = NULL, *more = NULL;
@@ -265,6 +289,7 @@ static NOINLINE struct large *large_take_fit(size_t bytes, size_t fit, size_t al
     if (!large && !solid && bytes >= LONGER_FROM)
         large = large_take_longer(fit, alignment, &out);
     if (large) {
+        large_lay(large, size, bytes, wish);
         large_enter(large, bytes);
         if (shared && large_has_hand())
             more = large_hand_more(fit, false);
@@ -293,6 +318,8 @@ static NOINLINE struct large *large_new_from_below(size_t size, size_t bytes, si
     }
     if (!large)
         return NULL;
+    if (!large->home) /* else it is laid already */
+        large_lay(large, size, bytes, wish);
     if (wish == LARGE_WIDE && !large->home) { /* a copy is all there, whatever the program wrote */
         large->given = true;
         huge_watch(NULL, fit);
@@ -317,19 +344,22 @@ static ALWAYS_INLINE void *large_begin(struct large *large) {
 static void *large_hand_out(struct large *large) {
     if (!large)
         return NULL;
-    pagemap_set(large->start, 1, large->home ? PAGEMAP_RUN : PAGEMAP_MAPPING, large);
+    pagemap_set(large_unit(large), 1, large->home ? PAGEMAP_RUN : PAGEMAP_MAPPING, large);
     large->taken_by = large_hand_mine();
     return large_begin(large);
 }
 
-/* It was at hand: its tag is there. */
-static ALWAYS_INLINE void *large_hand_out_again(struct large *large) {
+/* It was at hand: its tag is there, and what is in memory of it lies where it began. */
+static ALWAYS_INLINE void *large_hand_out_again(struct large *large, size_t size) {
     large->start -= LARGE_AT_HAND;
+    if (UNLIKELY(large_colour(large) + size > large->bytes))
+        large->start = large_unit(large);
     return large_begin(large);
 }
 
 /* One of those freed last. Under the lock; NULL: it is held still. `shared`: more comes to hand with it. */
-static void *large_new_recent(size_t bytes, size_t fit, size_t alignment, enum large_wish wish, bool shared) {
+static void *large_new_recent(size_t size, size_t bytes, size_t fit, size_t alignment, enum large_wish wish,
+                              bool shared) {
     struct large *large = large_take_recent(bytes, fit, alignment, wish);
     if (!large)
         return NULL;
@@ -337,14 +367,16 @@ static void *large_new_recent(size_t bytes, size_t fit, size_t alignment, enum l
     favour_release(&larges.lock);
     large_hand_fill(more);
     large->taken_by = large_hand_mine();
-    return large_hand_out_again(large);
+    return large_hand_out_again(large, size);
 }
 
 /* In a field, or to tell whether others may be. NULL: neither. */
 static NOINLINE void *large_new_whole(size_t size, size_t bytes, size_t fit, bool *zeroed) {
     bool probe;
     struct large *large = large_new_in_field(bytes, &probe, zeroed);
-    if (!large && probe)
+    if (large)
+        large_lay(large, size, bytes, LARGE_PLAIN);
+    else if (probe)
         large = large_new_from_below(size, bytes, fit, UNIT_SIZE, LARGE_PROBE, zeroed);
     if (large && bytes <= LARGE_RUN_MOST)
         large_note_run(bytes);
@@ -366,13 +398,13 @@ static void *large_new_block_of(size_t size, size_t bytes, size_t alignment, enu
     bool shared = !favour_take_mine(&larges.lock);
     if (shared)
         large_take_lock(suits);
-    block = large_new_recent(bytes, fit, alignment, wish, shared && suits);
+    block = large_new_recent(size, bytes, fit, alignment, wish, shared && suits);
     if (block)
         return block;
-    struct large *large = large_take_fit(bytes, fit, alignment, wish, shared && suits);
+    struct large *large = large_take_fit(size, bytes, fit, alignment, wish, shared && suits);
     if (!large)
         large = large_new_from_below(size, bytes, fit, alignment, wish, zeroed);
-    ASSERT(P1, !large || ((uintptr_t)large->start & (alignment - 1)) == 0);
+    ASSERT(P1, !large || ((uintptr_t)large_unit(large) & (alignment - 1)) == 0);
     return large_hand_out(large);
 }
 
@@ -403,7 +435,7 @@ void *large_again(struct large_hand *hand, size_t size) {
         if (UNLIKELY(!large))
             large = large_hand_take(hand, units * (size_t)UNIT_SIZE);
     }
-    return LIKELY(large != NULL) ? large_hand_out_again(large) : NULL;
+    return LIKELY(large != NULL) ? large_hand_out_again(large, size) : NULL;
 }
 
 /* The same of a thread that may have none. */
@@ -413,6 +445,8 @@ static void *large_again_mine(size_t size) {
 }
 
 void *large_new(size_t size, size_t alignment, bool *zeroed) {
+    if (alignment > SIZECLASS_COLOUR && size <= LARGE_MOST) /* a colour has no room then */
+        size = align_up(size ? size : 1, UNIT_SIZE);
     void *block = alignment <= UNIT_SIZE ? large_again_mine(size) : NULL;
     *zeroed = false;
     return block ? block : large_new_block(size, alignment, LARGE_PLAIN, zeroed);

@@ -52,6 +52,7 @@ enum {
     LARGE_STRETCH = 8,          /* times as long as it was may become what waits */
     LARGE_LENDS = 4,            /* times as long as what is wanted may be what serves */
     LARGE_WIDENS = 2,           /* ... what serves a block that grows */
+    LARGE_SIZES = 16,           /* of blocks that were not at hand, by chance: whether one comes again */
     LARGE_TAIL_LEAST = 8 /* the part of a run that is worth a call to give home when it is not asked for */
 };
 
@@ -71,15 +72,29 @@ struct large_hand {
     size_t most;   /* bytes in memory that it may hold, as it was when it was considered last, or full */
 };
 
-/* What was freed last, in a hand or where all find it, is said to start there, in bytes from its start: before it, where another unit
- * is, so that no address of its own is that. Then its tag may stay: it lies on a line of the cache with those of other threads' blocks,
- * and is not written for each block. */
-enum { LARGE_AT_HAND = -1 };
+/* What was freed last, in a hand or where all find it, is said to start there, in bytes from its start: in the unit before it, which is
+ * another's, so that no address of its own is that. Then its tag may stay: it lies on a line of the cache with those of other threads'
+ * blocks, and is not written for each block. */
+enum { LARGE_AT_HAND = -UNIT_SIZE };
 
-/* Whether it is the start of one at hand, which is nobody's. */
+/* Whether `block`, which has the tag of a first unit, is the start of one at hand, which is nobody's. */
 static inline bool large_was_freed(const struct large *large, const void *block) {
-    return large->start == (const unsigned char *)block + LARGE_AT_HAND &&
-           ((uintptr_t)block & (UNIT_SIZE - 1)) == 0; /* not the second byte of one that is live */
+    return large->start == (const unsigned char *)block + LARGE_AT_HAND;
+}
+
+/* Where a block begins, live or waiting: from there on all else counts. */
+static inline unsigned char *large_unit(const struct large *large) {
+    return (unsigned char *)((uintptr_t)large->start & -(uintptr_t)UNIT_SIZE);
+}
+
+/* Bytes from there to what the program has. */
+static inline size_t large_colour(const struct large *large) {
+    return (uintptr_t)large->start & (UNIT_SIZE - 1);
+}
+
+/* Bytes of a live block that the program may use. */
+static inline size_t large_usable(const struct large *large) {
+    return large->bytes - large_colour(large);
 }
 
 /* The calling thread's hand; NULL: it has none. It is found by its seat, which heap tells favour when the thread moves in: one

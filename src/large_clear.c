@@ -18,7 +18,7 @@ static bool large_is_there(const struct large *large, size_t bytes) {
     favour_take(&larges.lock); /* who takes slack back changes what was measured */
     bool there = large_is_warm_for(large, bytes);
     favour_release(&larges.lock);
-    return there || (pages_run(large->start + bytes - END, END, &there) == END && there);
+    return there || (pages_run(large_unit(large) + bytes - END, END, &there) == END && there);
 }
 
 /* What is missing may still hold something that is elsewhere, as in swap. */
@@ -46,9 +46,10 @@ static void large_clear_pages(unsigned char *start, size_t bytes) {
 
 void *large_clear(void *block, size_t bytes) {
     const struct large *large = pagemap_record(block);
-    size_t pages = align_up(bytes, os_page_size());
+    unsigned char *unit = large_unit(large);
+    size_t pages = align_up((size_t)((unsigned char *)block - unit) + bytes, os_page_size());
     if (large->home || pages <= END || large_is_there(large, pages))
         return memset(block, 0, bytes);
-    large_clear_pages(block, pages);
+    large_clear_pages(unit, pages);
     return block;
 }

@@ -217,7 +217,7 @@ static void large_hand_take_waiting(struct large *large) {
     spare_remove(large);
     large_waited(large);
     large_enter(large, large->extent);
-    pagemap_set(large->start, 1, PAGEMAP_RUN, large);
+    pagemap_set(large_unit(large), 1, PAGEMAP_RUN, large);
     large_begin_rest(large);
 }
 

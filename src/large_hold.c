@@ -173,10 +173,10 @@ void large_shorten(struct large *large, size_t extent) {
 
 /* Cuts what is above `extent` off a mapping; a record for it, NULL when there is none at hand. */
 static struct large *large_cut(struct large *large, size_t extent) {
-    struct large *rest = pagemap_reserve(large->start + extent, 1) ? large_pop(&larges.unused) : NULL;
+    struct large *rest = pagemap_reserve(large_unit(large) + extent, 1) ? large_pop(&larges.unused) : NULL;
     if (!rest)
         return NULL;
-    *rest = (struct large){.start = large->start + extent,
+    *rest = (struct large){.start = large_unit(large) + extent,
                            .extent = large->extent - extent,
                            .seams = seams_between(&large->seams, extent, large->extent),
                            .given = large->given,
@@ -282,12 +282,12 @@ void large_count_mapped(size_t bytes) {
 
 /* Unmaps; what the kernel refuses to unmap gives its pages back and waits for reuse, P3. */
 static bool large_unmap(struct large *large) {
-    if (os_unmap(large->start, large->extent)) {
+    if (os_unmap(large_unit(large), large->extent)) {
         large_count_mapped(-large->extent);
         large_give_record(large);
         return true;
     }
-    os_advise(large->start, large->extent, OS_DONTNEED);
+    os_advise(large_unit(large), large->extent, OS_DONTNEED);
     favour_take(&larges.lock);
     large_push(&larges.stuck, large);
     favour_release(&larges.lock);
@@ -298,9 +298,9 @@ size_t large_release(struct large *large) {
     size_t bytes = large->extent;
     if (!large->home)
         return large_unmap(large) ? bytes : 0;
-    pagemap_set(large->start, bytes >> UNIT_SHIFT, PAGEMAP_NONE, NULL);
+    pagemap_set(large_unit(large), bytes >> UNIT_SHIFT, PAGEMAP_NONE, NULL);
     large_count_run(large, bytes >> UNIT_SHIFT, true);
-    superslab_give(large->home, large->start, (unsigned)(bytes >> UNIT_SHIFT));
+    superslab_give(large->home, large_unit(large), (unsigned)(bytes >> UNIT_SHIFT));
     large_give_record(large);
     return 0;
 }

@@ -8,7 +8,7 @@
 /* The first stuck mapping, if it is good for the request: what cannot go home is at least used again. */
 static struct large *large_take_stuck(size_t bytes, size_t alignment) {
     struct large *large = larges.stuck;
-    if (!large || large->extent < bytes || ((uintptr_t)large->start & (alignment - 1)) != 0)
+    if (!large || large->extent < bytes || ((uintptr_t)large_unit(large) & (alignment - 1)) != 0)
         return NULL;
     return large_pop(&larges.stuck);
 }
@@ -38,17 +38,17 @@ struct large *large_map_as(size_t bytes, size_t alignment, size_t replaced, bool
         alignment = HUGE_LEAST;
     large->extent = bytes;
     large->start = os_map_aligned(bytes, alignment, pagemap_hint_mapping(bytes, alignment));
-    if (large->start && pagemap_reserve(large->start, 1)) {
-        os_name(large->start, bytes, OS_LARGE);
-        large->huge = huge && huge_ask(large->start, bytes);
+    if (large_unit(large) && pagemap_reserve(large_unit(large), 1)) {
+        os_name(large_unit(large), bytes, OS_LARGE);
+        large->huge = huge && huge_ask(large_unit(large), bytes);
         if (!large->huge && bytes >= HUGE_TELLS)
-            huge_watch(large->start, bytes);
+            huge_watch(large_unit(large), bytes);
         large_count_mapped(bytes);
         return large;
     }
     limit_give(bytes);
-    if (large->start)
-        os_unmap(large->start, bytes);
+    if (large_unit(large))
+        os_unmap(large_unit(large), bytes);
     large_give_record(large);
     return NULL;
 }
@@ -66,17 +66,17 @@ bool large_move_pages(const struct large *large, struct large *target) {
     struct seams unused;
     bool room = large_lay_over(large, target, &unused);
     if (large->home)
-        return os_move_out(large->start, large->extent, target->start);
+        return os_move_out(large_unit(large), large->extent, large_unit(target));
     for (unsigned area = 0, last = seams_count(&large->seams); area <= last; area++) {
         size_t from = seams_begin(&large->seams, area, 0),
                bytes = seams_begin(&large->seams, area + 1, large->extent) - from;
         size_t becomes = area == last && !room ? target->extent - from : bytes;
-        if (os_remap_to(large->start + from, bytes, becomes, target->start + from))
+        if (os_remap_to(large_unit(large) + from, bytes, becomes, large_unit(target) + from))
             continue;
         if (area == 0)
             return false;
-        memcpy(target->start + from, large->start + from, bytes);
-        os_unmap(large->start + from, bytes);
+        memcpy(large_unit(target) + from, large_unit(large) + from, bytes);
+        os_unmap(large_unit(large) + from, bytes);
     }
     return true;
 }
@@ -91,11 +91,12 @@ void large_swap_place(struct large *large, struct large *target) {
         large->given |= target->resident > 0;
         large->resident = target->resident;
     }
-    large->start = target->start;
+    large->start = target->start + large_colour(large);
     large->solid = false;
     large->home = NULL;
     large->extent = target->extent;
     *target = old;
+    target->start = large_unit(&old);
 }
 
 /* A waiting mapping that is as long now; the lock is not held. */
@@ -103,7 +104,7 @@ static bool large_stretch(struct large *large, size_t bytes) {
     size_t before = large->extent, last = seams_last(&large->seams);
     if (!limit_take(bytes - before))
         return false;
-    if (os_remap(large->start + last, before - last, bytes - last)) {
+    if (os_remap(large_unit(large) + last, before - last, bytes - last)) {
         large_count_mapped(bytes - before);
         large->extent = bytes;
         return true;
@@ -143,7 +144,7 @@ static size_t large_give_pages(struct large *donor, struct large *large, size_t 
     size_t last = donor->extent - seams_last(&donor->seams), piece = most < last ? most : last,
            left = donor->extent - piece;
     if (!seams_add(&large->seams, end - piece) ||
-        !os_remap_to(donor->start + left, piece, piece, large->start + end - piece))
+        !os_remap_to(large_unit(donor) + left, piece, piece, large_unit(large) + end - piece))
         piece = 0;
     if (piece > 0) {
         large->huge = end == large->extent ? donor->huge : large->huge;

@@ -168,8 +168,9 @@ static inline void large_begin_rest(struct large *large) {
 
 /* It is at hand no longer, and nobody's: its tag goes. */
 static inline void large_end_rest(struct large *large) {
-    pagemap_set(large->start - LARGE_AT_HAND, 1, PAGEMAP_NONE, NULL); /* first: nobody is to find it live */
-    large->start -= LARGE_AT_HAND;
+    unsigned char *unit = large_unit(large) - LARGE_AT_HAND;
+    pagemap_set(unit, 1, PAGEMAP_NONE, NULL); /* first: nobody is to find it live */
+    large->start = unit;
 }
 
 /* It waits, whole. */

@@ -50,7 +50,7 @@ static void large_look(struct large *large) {
         large->bytes / 2 >> UNIT_SHIFT < large->looked)
         return;
     large->looked = (uint32_t)(large->bytes >> UNIT_SHIFT);
-    large->whole = huge_look(large->start, large->bytes);
+    large->whole = huge_look(large_unit(large), large->bytes);
 }
 
 static void large_begin_growth(struct large *large) {
@@ -68,16 +68,16 @@ static void *large_move(struct large *large, size_t bytes, struct large *target)
     if (!target)
         return NULL;
     uint32_t tag = large->home ? PAGEMAP_RUN : PAGEMAP_MAPPING;
-    pagemap_set(large->start, 1, PAGEMAP_NONE, NULL);
+    pagemap_set(large_unit(large), 1, PAGEMAP_NONE, NULL);
     if (!large_move_pages(large, target)) {
-        pagemap_set(large->start, 1, tag, large);
+        pagemap_set(large_unit(large), 1, tag, large);
         if (target->resident > 0) /* it waited, and is as it was */
             large_settle(target);
         else
             large_release(target);
         return NULL;
     }
-    bool asked = large_ask(large, target->start, target->extent);
+    bool asked = large_ask(large, large_unit(target), target->extent);
     favour_take(&larges.lock);
     large_leave(large);
     large_swap_place(large, target);
@@ -86,14 +86,14 @@ static void *large_move(struct large *large, size_t bytes, struct large *target)
     favour_release(&larges.lock);
     size_t units = target->extent >> UNIT_SHIFT;
     if (target->home) {
-        pagemap_set(target->start, units, PAGEMAP_NONE, NULL);
+        pagemap_set(large_unit(target), units, PAGEMAP_NONE, NULL);
         large_count_run(target, units, true);
-        superslab_give_empty(target->home, target->start, (unsigned)units);
+        superslab_give_empty(target->home, large_unit(target), (unsigned)units);
     } else {
         large_count_mapped(-target->extent);
     }
     large_give_record(target);
-    pagemap_set(large->start, 1, PAGEMAP_MAPPING, large);
+    pagemap_set(large_unit(large), 1, PAGEMAP_MAPPING, large);
     return large->start;
 }
 
@@ -116,10 +116,10 @@ static void *large_resize_run(struct large *large, size_t bytes) {
     size_t before = large->extent, units = before >> UNIT_SHIFT;
     if (bytes < before) {
         large_set(large, bytes, bytes);
-        pagemap_set(large->start + bytes, units - (bytes >> UNIT_SHIFT), PAGEMAP_NONE, NULL);
+        pagemap_set(large_unit(large) + bytes, units - (bytes >> UNIT_SHIFT), PAGEMAP_NONE, NULL);
         large_count_run(large, units, true);
         large_count_run(large, bytes >> UNIT_SHIFT, false);
-        superslab_give(large->home, large->start + bytes, (unsigned)(units - (bytes >> UNIT_SHIFT)));
+        superslab_give(large->home, large_unit(large) + bytes, (unsigned)(units - (bytes >> UNIT_SHIFT)));
         return large->start;
     }
     if (large_is_in_field(large)) /* pages that are moved would tear huge ones */
@@ -131,10 +131,10 @@ static void *large_resize_run(struct large *large, size_t bytes) {
     if (moved)
         return moved;
     unsigned more = (unsigned)((bytes - before) >> UNIT_SHIFT);
-    if (bytes <= LARGE_RUN_MOST && superslab_extend(large->home, large->start, (unsigned)units, more)) {
+    if (bytes <= LARGE_RUN_MOST && superslab_extend(large->home, large_unit(large), (unsigned)units, more)) {
         large_count_run(large, units, true);
         large_count_run(large, units + more, false);
-        pagemap_set(large->start + before, more, PAGEMAP_RUN_INSIDE, large);
+        pagemap_set(large_unit(large) + before, more, PAGEMAP_RUN_INSIDE, large);
         return large_set(large, bytes, bytes);
     }
     return moves ? large_move(large, bytes, large_map(extent, UNIT_SIZE, before)) : NULL;
@@ -157,7 +157,7 @@ static void *large_shrink_mapping(struct large *large, size_t bytes) {
         return large_set(large, large->solid ? bytes : large->bytes, before);
     if (large_may_keep(bytes, before))
         return large_set(large, bytes, before);
-    if (!os_unmap(large->start + extent, before - extent))
+    if (!os_unmap(large_unit(large) + extent, before - extent))
         return large_set(large, large->bytes, before); /* its slack counts again */
     large_count_mapped(extent - before);
     large_end_areas(large, extent);
@@ -171,11 +171,11 @@ static void *large_move_away(struct large *large, size_t bytes, size_t extent) {
     void *kept = seams_count(&large->seams) > 0 ? NULL : pagemap_keep();
     if (!kept)
         return NULL;
-    pagemap_set(large->start, 1, PAGEMAP_NONE, NULL);
+    pagemap_set(large_unit(large), 1, PAGEMAP_NONE, NULL);
     bool allowed = limit_take(extent - before);
-    unsigned char *start = allowed ? os_remap_away(large->start, before, extent, UNIT_SIZE) : NULL;
+    unsigned char *start = allowed ? os_remap_away(large_unit(large), before, extent, UNIT_SIZE) : NULL;
     if (!start) {
-        pagemap_set(large->start, 1, PAGEMAP_MAPPING, large);
+        pagemap_set(large_unit(large), 1, PAGEMAP_MAPPING, large);
         pagemap_keep_no_more(kept);
         limit_give(allowed ? extent - before : 0);
         return NULL;
@@ -183,14 +183,14 @@ static void *large_move_away(struct large *large, size_t bytes, size_t extent) {
     large_count_mapped(extent - before);
     favour_take(&larges.lock);
     large_leave(large);
-    large->start = start;
+    large->start = start + large_colour(large);
     large->solid = false;
     large->extent = extent;
     large_enter(large, bytes);
     favour_release(&larges.lock);
     pagemap_reserve_with(start, kept);
     pagemap_set(start, 1, PAGEMAP_MAPPING, large);
-    return start;
+    return large->start;
 }
 
 static void *large_resize_mapping(struct large *large, size_t bytes) {
@@ -205,20 +205,20 @@ static void *large_resize_mapping(struct large *large, size_t bytes) {
     if (!limit_take(extent - before))
         return NULL;
     size_t last = seams_last(&large->seams);
-    if (!os_remap(large->start + last, before - last, extent - last)) {
+    if (!os_remap(large_unit(large) + last, before - last, extent - last)) {
         limit_give(extent - before);
         void *moved = large_move(large, bytes, large_map(extent, UNIT_SIZE, before));
         return moved ? moved : large_move_away(large, bytes, extent);
     }
     large_count_mapped(extent - before);
-    large->huge |= large_ask(large, large->start, extent);
+    large->huge |= large_ask(large, large_unit(large), extent);
     return large_set(large, bytes, extent);
 }
 
 void *large_resize(struct large *large, size_t size) {
     if (size > LARGE_MOST)
         return NULL;
-    size_t bytes = align_up(size, UNIT_SIZE);
+    size_t bytes = align_up(large_colour(large) + size, UNIT_SIZE);
     if (bytes <= large->bytes && large->bytes - bytes <= bytes / 8)
         return large->start;
     void *start = large->start;

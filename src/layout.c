@@ -1,4 +1,4 @@
-/* layout: see layout.h. Two lists, because only the addresses need the loader; the other list stays a clean page. */
+/* layout: see layout.h. Addresses apart, because only they need the loader, which writes to every page that has some; the rest stays clean. */
 #include "layout.h"
 
 #include "boxes.h"
@@ -7,11 +7,18 @@
 #include "large.h"
 #include "sample.h"
 
-#define ROOT(object) {#object, &(object), sizeof(object)},
+#define ADDRESS(object) &(object),
+#define ROOT(object) FIELD(#object, 0, sizeof(object))
 #define FIELD(name, offset, bytes) {name, (uint32_t)(offset), (uint32_t)(bytes)},
 #define FIELD_BYTES(type, field) sizeof(((struct type *)0)->field)
 
-static const struct layout_root layout_roots[] = {
+static const void *const layout_addresses[] = {
+#define LAYOUT_TABLE(object) ADDRESS(object)
+#define LAYOUT_ROOT(object) LAYOUT_SHIPPED(ADDRESS(object))
+#include "layout.def"
+};
+
+RARE_CONSTANT static const struct layout_field layout_roots[] = {
 #define LAYOUT_TABLE(object) ROOT(object)
 #define LAYOUT_ROOT(object) LAYOUT_SHIPPED(ROOT(object))
 #include "layout.def"
@@ -32,6 +39,7 @@ EXPORT const struct layout hakmem_layout = {
     .field_count = ARRAY_LENGTH(layout_fields),
     .variant = HAKMEM_VARIANT_NAME,
     .release = HAKMEM_VERSION,
+    .addresses = layout_addresses,
     .roots = layout_roots,
     .fields = layout_fields,
 };

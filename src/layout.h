@@ -19,16 +19,10 @@
 
 #include "base.h"
 
-enum { LAYOUT_VERSION = 4, LAYOUT_NAME = 24 };
+enum { LAYOUT_VERSION = 5, LAYOUT_NAME = 24 };
 
-/* An object of the library: its address and its length in bytes. */
-struct layout_root {
-    char name[LAYOUT_NAME];
-    const void *address;
-    uint64_t bytes;
-};
-
-/* A field of a record: its offset and its length in bytes. In the row of a type by itself, its length stands as the offset. */
+/* A field of a record: its offset and its length in bytes. In the row of a type by itself, its length stands as the offset; in that of an object
+ * of the library there is none, and its address stands in the list of addresses, in the same place. */
 struct layout_field {
     char name[LAYOUT_NAME];
     uint32_t offset, bytes;
@@ -38,7 +32,8 @@ struct layout {
     char magic[16]; /* "hakmem layout" */
     uint32_t version, root_count, field_count, reserved;
     char variant[16], release[16];
-    const struct layout_root *roots;
+    const void *const *addresses;
+    const struct layout_field *roots;
     const struct layout_field *fields;
 };
 

@@ -3,10 +3,39 @@
 /* The exponent of the doubling that `bytes` (> 128) falls into: 7 for 129..256. */
 #define EXPONENT(bytes) (63 - __builtin_clzll((unsigned long long)(bytes)-1))
 #define CLASS_ABOVE(bytes) (8 + (EXPONENT(bytes) - 7) * 8 + (int)((((bytes)-1) >> (EXPONENT(bytes) - 3)) - 8))
-#define CLASS_OF(granules)                    \
-    (uint8_t)((granules) == 0  ? 0            \
-              : (granules) < 9 ? (granules)-1 \
-                               : CLASS_ABOVE((granules) < 9 ? 144ULL : (granules)*16ULL))
+enum {
+    LINE = SIZECLASS_COLOUR,
+    A_PAGE = CLASS_ABOVE(4096),
+    LONGER_FROM = CLASS_ABOVE(8192),
+    NOT_LONGER = CLASS_ABOVE(15360),
+    LAST = SIZECLASS_USUAL - 1,
+    PLAIN_AFTER = SIZECLASS_USUAL - CLASS_ABOVE(256) / 8, /* and a class's eighth is its plain one */
+    PAGE_BLOCK = 4096 - LINE,                             /* bytes; an odd number of lines, ... */
+    LAST_BLOCK = SIZECLASS_LARGEST - 7 * LINE             /* ... and what is asked for as 32,000 fits */
+};
+
+#define SIZE_OF(c) ((c) < 8 ? ((c) + 1) * 16 : (9 + ((c)&7)) << (((c) >> 3) + 3))
+#define IS_PLAIN(c) ((c) >= SIZECLASS_USUAL)
+/* The first level of a cache has the same sets for page after page. So blocks of 8 KiB and more are a line longer than others would be, where that
+ * costs no block of a slab, or only that which colours would; and those of 4 and 32 KiB shorter, as a slab has sixteen and eight of them. */
+#define BLOCK_SIZE(c)                                                            \
+    (IS_PLAIN(c)                              ? SIZECLASS_PLAIN_FIRST << ((c)&7) \
+     : (c) == A_PAGE                          ? PAGE_BLOCK                       \
+     : (c) == LAST                            ? LAST_BLOCK                       \
+     : (c) < LONGER_FROM || (c) == NOT_LONGER ? SIZE_OF(c)                       \
+                                              : SIZE_OF(c) + LINE)
+
+/* What the usual classes of 4 and 32 KiB do not hold, which are shorter, the plain ones do. */
+#define IS_WHOLE(granules) \
+    (((granules) > PAGE_BLOCK / 16 && (granules) <= 256) || (granules) > LAST_BLOCK / 16)
+#define IS_ABOVE(granules, bytes) ((granules) > (bytes) / 16 && (granules) <= ((bytes) + LINE) / 16)
+#define CLASS_OF(granules)                                                                \
+    (uint8_t)((granules) == 0      ? 0                                                    \
+              : (granules) < 9     ? (granules)-1                                         \
+              : IS_WHOLE(granules) ? ((granules) > 256 ? LAST : A_PAGE) / 8 + PLAIN_AFTER \
+              : (granules) <= 512 || IS_ABOVE(granules, 15360)                            \
+                  ? CLASS_ABOVE((granules) < 9 ? 144ULL : (granules)*16ULL)               \
+                  : CLASS_ABOVE((granules) <= 512 ? 144ULL : (granules)*16ULL - LINE))
 
 #define GRANULES_4(g) CLASS_OF((g)), CLASS_OF((g) + 1), CLASS_OF((g) + 2), CLASS_OF((g) + 3)
 #define GRANULES_16(g) GRANULES_4(g), GRANULES_4((g) + 4), GRANULES_4((g) + 8), GRANULES_4((g) + 12)
@@ -17,9 +46,6 @@
 
 const uint8_t sizeclass_by_size[SIZECLASS_BY_SIZE] = {GRANULES_1024(0), GRANULES_1024(1024), CLASS_OF(2048)};
 
-#define SIZE_OF(c) ((c) < 8 ? ((c) + 1) * 16 : (9 + ((c)&7)) << (((c) >> 3) + 3))
-#define IS_PLAIN(c) ((c) >= SIZECLASS_USUAL)
-#define BLOCK_SIZE(c) (IS_PLAIN(c) ? SIZECLASS_PLAIN_FIRST << ((c)&7) : SIZE_OF(c))
 #define UNITS(c) (BLOCK_SIZE(c) <= 4096 ? 1 : 4)
 #define FITTING(c) (UNITS(c) * UNIT_SIZE / BLOCK_SIZE(c))
 #define BLOCKS(c) (FITTING(c) < SIZECLASS_BLOCKS_MOST ? FITTING(c) : SIZECLASS_BLOCKS_MOST)
@@ -29,29 +55,31 @@ const uint8_t sizeclass_by_size[SIZECLASS_BY_SIZE] = {GRANULES_1024(0), GRANULES
 #define POSTED(c) \
     ((uint64_t)(BLOCK_SIZE(c) > SIZECLASS_POSTED_LEAST ? BLOCK_SIZE(c) : SIZECLASS_POSTED_LEAST) << 32 | 1)
 
-/* Which classes have colours: of more than 128 bytes, below 8 KiB, as a slab has few of more; but not of a page: those go home one by one.
- * Fine ones are a line apart; others keep the alignment that their blocks have without colours, up to 256 bytes. Fine are those that would
- * need it most: of powers of two, and multiples of 512. */
-enum { COLOURED_FROM = CLASS_ABOVE(144), OF_PAGES = CLASS_ABOVE(4096), COLOURED_TO = CLASS_ABOVE(8192) };
+/* Which classes have colours: of more than 128 bytes, but the plain ones. Fine ones are a line apart; others keep the alignment that their blocks
+ * have without colours, up to 256 bytes. Fine are those that would need it most: of powers of two, and multiples of 512. */
+enum { COLOURED_FROM = CLASS_ABOVE(144), COLOURS_MOST = 255 };
 #define TOP(c) ((c) | 7) /* the class of the next power of two */
-#define HAS_COLOURS(c) ((c) >= COLOURED_FROM && (c) < COLOURED_TO && (c) != OF_PAGES)
-#define IS_FINE(c) (HAS_COLOURS(c) && ((c) == TOP(c) || SIZE_OF(c) % 512 == 0))
+#define HAS_COLOURS(c) ((c) >= COLOURED_FROM && !IS_PLAIN(c))
+#define IS_FINE(c) ((c) == TOP(c) || SIZE_OF(c) % 512 == 0)
 #define POWER(c) (SIZE_OF(c) & -SIZE_OF(c))
-#define GRAIN(c) (IS_FINE(c) || POWER(c) <= 64 ? 6 : POWER(c) == 128 ? 7 : 8)
-/* Up to the size of a block, of which one fewer then fits into most slabs; of more than 2 KiB about as many as cost none. */
-#define SLACK(c) ((UNITS(c) * UNIT_SIZE) % SIZE_OF(c) + (1 << GRAIN(c)))
-#define SPREAD(c) \
-    (SIZE_OF(c) <= 2048 || SLACK(c) > SIZE_OF(c) ? SIZE_OF(c) : SLACK(c) > 1024 ? SLACK(c) : 1024)
-#define COLOURS(c) (uint8_t)(HAS_COLOURS(c) ? SPREAD(c) >> GRAIN(c) : 1)
-/* The first class from c on all of whose blocks start at a multiple of a, as those of c do but for their colours: the plain one of a power of
- * two. Between two of those it is the next class or the one after, which are not fine, or else that of the next power of two. */
-#define STEP(c) (1 << (((c) >> 3) + 3))
-#define PLAIN(c) (IS_FINE(c) ? SIZECLASS_USUAL + ((c)-CLASS_ABOVE(256)) / 8 : (c))
-#define ALIGNED_TO(c, a)                                           \
-    (uint8_t)(!IS_FINE(c) || (c) == TOP(c)              ? PLAIN(c) \
-              : (a) <= STEP(c) && STEP(c) < 512         ? (c) + 1  \
-              : (a) <= 2 * STEP(c) && 2 * STEP(c) < 512 ? (c) + 2  \
-                                                        : PLAIN(TOP(c)))
+#define GRAIN(c) (IS_FINE(c) || POWER(c) <= 64 ? 6 : POWER(c) == 128 || SIZE_OF(c) > 2048 ? 7 : 8)
+/* Up to the size of a block, of which one fewer then fits into most slabs; of more than 2 KiB about as many as cost none, or a KiB; of 8 KiB and more
+ * as many as cost none. */
+#define SLACK(c) ((UNITS(c) * UNIT_SIZE) % BLOCK_SIZE(c) + (1 << GRAIN(c)))
+#define SPREAD(c)                                                \
+    (SIZE_OF(c) <= 2048 || SLACK(c) > BLOCK_SIZE(c) ? SIZE_OF(c) \
+     : SLACK(c) > 1024 || SIZE_OF(c) >= 8192        ? SLACK(c)   \
+                                                    : 1024)
+#define NUMBER(c) (SPREAD(c) >> GRAIN(c))
+#define COLOURS(c) (uint8_t)(!HAS_COLOURS(c) ? 1 : NUMBER(c) > COLOURS_MOST ? COLOURS_MOST : NUMBER(c))
+/* The first class from c on all of whose blocks start at a multiple of a, of which SIZE_OF(c) is one: it, one of the next two, or the plain one of
+ * the next power of two. */
+#define KEEPS(c, a) (SIZE_OF(c) % (a) == 0 && (!HAS_COLOURS(c) || (a) <= 1 << GRAIN(c)))
+#define ALIGNED_TO(c, a)                                        \
+    (uint8_t)(IS_PLAIN(c) || KEEPS(c, a)              ? (c)     \
+              : (c) + 1 < TOP(c) && KEEPS((c) + 1, a) ? (c) + 1 \
+              : (c) + 2 < TOP(c) && KEEPS((c) + 2, a) ? (c) + 2 \
+                                                      : (c) / 8 + PLAIN_AFTER)
 #define ALIGNED_CLASSES(c)                                                                             \
     {                                                                                                  \
         (uint8_t)(c), ALIGNED_TO(c, 128), ALIGNED_TO(c, 256), ALIGNED_TO(c, 512), ALIGNED_TO(c, 1024), \
@@ -67,10 +95,10 @@ enum { COLOURED_FROM = CLASS_ABOVE(144), OF_PAGES = CLASS_ABOVE(4096), COLOURED_
     ROW((c)), ROW((c) + 1), ROW((c) + 2), ROW((c) + 3), ROW((c) + 4), ROW((c) + 5), ROW((c) + 6), ROW((c) + 7)
 
 const struct sizeclass sizeclass_table[SIZECLASS_COUNT] = {
-    ROWS_8(0),  ROWS_8(8),  ROWS_8(16), ROWS_8(24), ROWS_8(32), ROWS_8(40), ROWS_8(48),
-    ROWS_8(56), ROWS_8(64), ROW(72),    ROW(73),    ROW(74),    ROW(75)};
+    ROWS_8(0), ROWS_8(8), ROWS_8(16), ROWS_8(24), ROWS_8(32), ROWS_8(40), ROWS_8(48), ROWS_8(56), ROWS_8(64),
+    ROW(72),   ROW(73),   ROW(74),    ROW(75),    ROW(76),    ROW(77),    ROW(78),    ROW(79)};
 
-_Static_assert(BLOCK_SIZE(71) == SIZECLASS_LARGEST, "the last class is the largest");
-_Static_assert(CLASS_OF(2048) == SIZECLASS_USUAL - 1, "the largest request has the last class");
-_Static_assert(SIZECLASS_COUNT == 76, "a row for each class");
+_Static_assert(BLOCK_SIZE(CLASS_OF(2048)) == SIZECLASS_LARGEST, "the largest request has the largest class");
+_Static_assert(BLOCK_SIZE(CLASS_OF(256)) == 4096, "a page has a class of its own");
+_Static_assert(SIZECLASS_COUNT == 80, "a row for each class");
 _Static_assert(WORDS(0) < 64, "one word sums up the words of a slab, and has a bit more");

@@ -8,13 +8,13 @@
  * The first lines of blocks that begin at the same places of each unit lie in few sets of a cache: of blocks of 512 bytes in an eighth of
  * them, of 1,152 in an 18th. So slabs have colours: the first block of one begins some lines behind the slab's start, of another elsewhere
  * (Bonwick 1994, "The slab allocator"; Afek, Dice and Morrison 2011, "Cache index-aware memory allocation"). What asks for more alignment
- * than is left has four classes of its own, of powers of two, that are plain: without colours. docs/experiments/colours.md
+ * than is left has eight classes of its own, of powers of two, that are plain: without colours. docs/experiments/colours.md
  *
  * P1  a class's block size is a multiple of 16, and of the power of two that the request is, if it is one
  * P2  above 128 bytes at most 12.5 % of a block is waste inside it
  * P3  offset * inverse / 2^64 is the exact block number for every offset at which a block starts, and its fraction is
  *     below inverse / 2^64 exactly at those offsets (Lemire, Kaser and Kurz 2019, "Faster remainder by direct computation")
- * P4  a colour is a multiple of 64 bytes below 5 KiB and below the block's size, and the same whenever it is asked
+ * P4  a colour is a multiple of 64 bytes below 17 KiB and below the block's size, and the same whenever it is asked
  *
  * Called by slab, remote, heap and alloc. Never looks at an option.
  */
@@ -29,11 +29,11 @@
 
 enum {
     SIZECLASS_USUAL = 72, /* classes that malloc takes from; the plain ones follow */
-    SIZECLASS_PLAINS = 4, /* for more alignment than SIZECLASS_COLOUR: 256 bytes, 512, ... */
+    SIZECLASS_PLAINS = 8, /* for more alignment than SIZECLASS_COLOUR: 256 bytes, 512, ... 32 KiB */
     SIZECLASS_PLAIN_FIRST = 256,
     SIZECLASS_COUNT = SIZECLASS_USUAL + SIZECLASS_PLAINS,
     SIZECLASS_COLOUR = 64,       /* bytes from one colour to the next, at least: a cache line */
-    SIZECLASS_TOLD_APART = 4096, /* bytes: more alignment than that no class loses by colours */
+    SIZECLASS_TOLD_APART = 4096, /* bytes: a class whose colours leave more alignment has none */
     SIZECLASS_GRANULE = 16,
     SIZECLASS_LARGEST = 32 * 1024, /* bytes: larger requests are runs of units */
     SIZECLASS_BY_SIZE = SIZECLASS_LARGEST / SIZECLASS_GRANULE + 1,
@@ -75,11 +75,15 @@ static ALWAYS_INLINE bool sizeclass_divide(uint64_t offset, uint64_t inverse, ui
     return (uint64_t)product < inverse;
 }
 
-/* Bytes from the start of a slab's first unit, which has this number, to its first block. Neighbours, which are likely slabs of one class, are
- * far apart, whatever lies between them: the multiples of the golden ratio (Knuth, TAOCP 3, 6.4). */
+/* A fraction of 2^32 for the unit of this number: those of neighbours, which are likely alike, are far apart, whatever lies between them. The
+ * multiples of the golden ratio (Knuth, TAOCP 3, 6.4). */
+static ALWAYS_INLINE uint64_t sizeclass_golden(uint64_t unit) {
+    return (uint32_t)unit * 0x9e3779b9u;
+}
+
+/* Bytes from the start of a slab's first unit, which has this number, to its first block. */
 static ALWAYS_INLINE uint64_t sizeclass_colour(const struct sizeclass *geometry, uint64_t unit) {
-    uint32_t golden = (uint32_t)unit * 0x9e3779b9u;
-    return (uint64_t)golden * geometry->colours >> 32 << geometry->grain;
+    return sizeclass_golden(unit) * geometry->colours >> 32 << geometry->grain;
 }
 
 /* Blocks of a slab of so many units, the first of which has this number. */
@@ -101,8 +105,8 @@ static ALWAYS_INLINE unsigned sizeclass_aligned(size_t size, size_t alignment) {
     if (UNLIKELY(multiple > SIZECLASS_LARGEST))
         return SIZECLASS_COUNT;
     unsigned class = sizeclass_of(multiple);
-    /* Above 4 KiB as the least: such classes have no colours. Programs that ask for alignment may ask for any: a branch would not be foretold. */
-    size_t telling = (alignment | SIZECLASS_COLOUR) & (2 * SIZECLASS_TOLD_APART - 1);
+    /* Programs that ask for alignment may ask for any: a branch would not be foretold. */
+    size_t telling = alignment < SIZECLASS_TOLD_APART ? alignment | SIZECLASS_COLOUR : SIZECLASS_TOLD_APART;
     return sizeclass_table[class].aligned[bits_highest(telling) - 6];
 }
 

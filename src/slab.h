@@ -71,7 +71,7 @@ static inline uint64_t *slab_remote_word(struct slab *slab, unsigned class, unsi
 
 /* Bytes of a block up to which a slab that was handed out whole is surely touched in every page, of 4 KiB: each block has its first
  * bytes on one and its last ones on the next. And up to which all but a page in three or four are. */
-enum { SLAB_SURE_LARGEST = 8 << 10, SLAB_SHORT_LARGEST = 12 << 10 };
+enum { SLAB_SURE_LARGEST = (8 << 10) + SIZECLASS_COLOUR, SLAB_SHORT_LARGEST = (12 << 10) + SIZECLASS_COLOUR };
 
 /* With its heap; with a visitor, who gives pages of it home; as good as back (see remote_return). */
 enum slab_lent { SLAB_HELD, SLAB_LENT, SLAB_RETURNED };
@@ -85,7 +85,7 @@ static inline unsigned char *slab_unit(const struct slab *slab) {
 
 /* Units of the shortest slab of a class: two blocks at least. */
 static inline unsigned slab_units_least(unsigned class) {
-    return sizeclass_table[class].size <= SIZECLASS_LARGEST / 2 ? 1 : 2;
+    return sizeclass_table[class].size <= SIZECLASS_LARGEST / 2 + SIZECLASS_COLOUR ? 1 : 2;
 }
 
 /* What a heap has at hand since it had to wait for another thread to get a run, or give one back, for as long as that happens: runs of

@@ -34,9 +34,9 @@ struct large_hand;
 /* The record of a large block: large's while the block lives, spare's while it waits. What a block needs that comes and goes at
  * hand is in its first line of the cache. */
 struct large {
-    unsigned char *start;
-    size_t bytes;           /* usable: a multiple of the unit */
-    size_t extent;          /* all that stands from start on: bytes, and slack to grow into */
+    unsigned char *start;   /* what the program has, in the block's first unit; waiting: that unit */
+    size_t bytes;           /* in use, from the unit on: a multiple of it */
+    size_t extent;          /* all that stands there: bytes, and slack to grow into */
     size_t resident;        /* waiting: bytes of it that the kernel holds, as last measured */
     struct superslab *home; /* NULL: a mapping */
     union {

@@ -11,9 +11,9 @@ from lab.explain.memory import Memory
 from lab.explain.problems import TornError, not_on_hakmem, other_version
 from lab.explain.smaps import Mapping
 
-VERSION = 4
-HEAD = struct.Struct("=16sIIII16s16sQQ")
-ROOT, FIELD = struct.Struct("=24sQQ"), struct.Struct("=24sII")
+VERSION = 5
+HEAD = struct.Struct("=16sIIII16s16sQQQ")
+ADDRESS, FIELD = struct.Struct("=Q"), struct.Struct("=24sII")
 MOST_ROWS = 1000
 ROOTS = (
     "sizeclass_table metadata_state.at metadata_state.end pagemap_window pagemap_chunks pagemap_leaves "
@@ -44,17 +44,20 @@ class Layout:
 
     def __init__(self, memory: Memory, address: int) -> None:
         head = HEAD.unpack(memory.read(address, HEAD.size))
-        _, version, roots, fields, _, variant, release, root_table, field_table = head
+        _, version, roots, fields, _, variant, release, addresses, root_table, field_table = head
         self.address = address
         self.variant, self.release = _name(variant), _name(release)
         if version != VERSION or max(roots, fields) > MOST_ROWS:
             raise other_version(memory.pid, f"version {version}", self.release)
         try:
-            root_rows = list(ROOT.iter_unpack(memory.read(root_table, roots * ROOT.size)))
-            field_rows = list(FIELD.iter_unpack(memory.read(field_table, fields * FIELD.size)))
+            places = [at for (at,) in ADDRESS.iter_unpack(memory.read(addresses, roots * ADDRESS.size))]
+            root_rows, field_rows = (
+                list(FIELD.iter_unpack(memory.read(table, rows * FIELD.size)))
+                for table, rows in ((root_table, roots), (field_table, fields))
+            )
         except TornError:
             raise other_version(memory.pid, "torn", self.release) from None
-        self.roots = {_name(name): Root(at, count) for name, at, count in root_rows}
+        self.roots = {_name(name): Root(at, count) for at, (name, _, count) in zip(places, root_rows, strict=True)}
         self._fields = {_name(name): (offset, count) for name, offset, count in field_rows}
         missing = [name for name in ROOTS if name not in self.roots]
         missing += [name for name in FIELDS if name not in self._fields]

@@ -23,7 +23,6 @@ UNIT = 1 << UNIT_SHIFT
 LINE = 64
 SUPERSLAB_UNITS = 64
 RUN, MAPPING = 0x80, 0x82  # kinds of pagemap.h beside the size classes
-AT_HAND = -1  # bytes from where a large block starts to where it is said to while it is among those freed last
 MOST_UNITS = 4  # of a slab
 PACKS_MOST = 4096  # of a class, and more
 PACK_ALIGNED = 256
@@ -254,27 +253,28 @@ class Walk:
         bits = record[size : size + near + far] + record[remote : remote + near] + record[size + own : size + own + far]
         self.heap.slabs[number][start] = Slab(first, units, blocks, carved, bits)
 
-    def _large(self, address: int) -> Large:
+    def _large(self, address: int, at_hand: bool = False) -> Large:
+        """From its first unit on. One that is among those freed last is said to start a unit before that."""
         record = self._record(address, "large")
         start, *lengths = (self.layout.number(record, f"large.{name}") for name in ("start", "bytes", "extent"))
-        large = Large(start - AT_HAND if start % PAGE else start, *lengths)
-        if large.start % PAGE or large.extent % PAGE or not 0 < large.bytes <= large.extent < 1 << 47:
+        large = Large((start // UNIT + at_hand) * UNIT, *lengths)
+        if large.extent % PAGE or not 0 < large.bytes <= large.extent < 1 << 47:
             raise TornError("not a large block")
         return large
 
     def _waiting(self) -> None:
         """Large blocks that wait, and those that the kernel would not unmap: not live, whatever was read before."""
         cache = self.layout.roots["large_cache"]
-        addresses = [int(address) for address in self._words(cache.address, cache.bytes) if address]
-        roots = [self.layout.roots["larges.stuck"], self.layout.roots["larges.recent.stack"]]
-        lists = [(root.address, root.bytes) for root in roots]
-        lists += self._hands()
-        for head in (at for start, length in lists for at in range(start, start + length, WORD)):
-            addresses += self._list(head, "large.next")
+        waiting = [int(address) for address in self._words(cache.address, cache.bytes) if address]
+        waiting += self._list(self.layout.roots["larges.stuck"].address, "large.next")
+        recent = self.layout.roots["larges.recent.stack"]
+        stacks = [(recent.address, recent.bytes), *self._hands()]
+        heads = (at for start, length in stacks for at in range(start, start + length, WORD))
+        at_hand = [address for head in heads for address in self._list(head, "large.next")]
         found = {}
-        for address in addresses:
+        for address, rests in [(address, False) for address in waiting] + [(address, True) for address in at_hand]:
             try:
-                large = self._large(address)
+                large = self._large(address, rests)
                 found[large.start] = large
             except TornError:
                 self.heap.torn += 1

@@ -8,7 +8,7 @@ from lab.explain import layout
 from lab.explain.layout import Layout
 from lab.explain.problems import TornError
 
-HEAD_AT, ROOTS_AT, FIELDS_AT = 0x1000, 0x2000, 0x8000
+HEAD_AT, ROOTS_AT, ADDRESSES_AT, FIELDS_AT = 0x1000, 0x2000, 0x7000, 0x8000
 Row = tuple[str, int, int]
 
 
@@ -39,10 +39,11 @@ class FakeMemory:
     def describe(self, roots: Sequence[Row], fields: Sequence[Row], variant: str = "standard", without: str = "") -> None:
         """Puts a hakmem_layout there as the library has it; the row `without` is missing."""
         roots, fields = ([row for row in rows if row[0] != without] for rows in (roots, fields))
-        self.put(ROOTS_AT, b"".join(layout.ROOT.pack(name.encode(), at, count) for name, at, count in roots))
+        self.put(ADDRESSES_AT, b"".join(layout.ADDRESS.pack(at) for _, at, _ in roots))
+        self.put(ROOTS_AT, b"".join(layout.FIELD.pack(name.encode(), 0, count) for name, _, count in roots))
         self.put(FIELDS_AT, b"".join(layout.FIELD.pack(name.encode(), at, count) for name, at, count in fields))
         counts = (layout.VERSION, len(roots), len(fields), 0)
-        head = (b"hakmem layout", *counts, variant.encode(), b"0.1.0", ROOTS_AT, FIELDS_AT)
+        head = (b"hakmem layout", *counts, variant.encode(), b"0.1.0", ADDRESSES_AT, ROOTS_AT, FIELDS_AT)
         self.put(HEAD_AT, layout.HEAD.pack(*head))
 
     def layout(self) -> Layout:

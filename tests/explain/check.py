@@ -177,12 +177,13 @@ def test_layout_p1_p2_p3() -> None:
             (home,) = [mapping for mapping in mappings if mapping.start <= address < mapping.end]
             assert home.access == "r--p", home.access
             head = layout.HEAD.unpack(memory.read(address, layout.HEAD.size))
-            roots, fields, root_table, field_table = head[2], head[3], head[7], head[8]
-            rows = list(layout.ROOT.iter_unpack(memory.read(root_table, roots * layout.ROOT.size)))
+            roots, fields, addresses, root_table, field_table = head[2], head[3], head[7], head[8], head[9]
+            rows = list(layout.FIELD.iter_unpack(memory.read(root_table, roots * layout.FIELD.size)))
+            places = [at for (at,) in layout.ADDRESS.iter_unpack(memory.read(addresses, roots * layout.ADDRESS.size))]
             more = list(layout.FIELD.iter_unpack(memory.read(field_table, fields * layout.FIELD.size)))
             names = [row[0] for row in [*rows, *more]]
             assert len(set(names)) == len(names) and all(name.endswith(b"\0") and name[0] for name in names), names
-            for name, place, count in rows:
+            for place, (name, _, count) in zip(places, rows, strict=True):
                 ends = {place, place + count - 1}
                 assert count > 0 and all(any(m.start <= end < m.end for m in mappings) for end in ends), name
 

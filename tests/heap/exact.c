@@ -13,7 +13,7 @@ static const struct layout *layout;
 static const void *root(const char *name) {
     for (uint32_t i = 0; i < layout->root_count; i++)
         if (strcmp(layout->roots[i].name, name) == 0)
-            return layout->roots[i].address;
+            return layout->addresses[i];
     CHECK(!"there is such a root");
     return NULL;
 }

@@ -8,7 +8,7 @@
 static const void *root(const char *name) {
     for (uint32_t i = 0; i < hakmem_layout.root_count; i++)
         if (strcmp(hakmem_layout.roots[i].name, name) == 0)
-            return hakmem_layout.roots[i].address;
+            return hakmem_layout.addresses[i];
     abort();
 }
 

@@ -406,7 +406,7 @@ static void alloc_first_blocks_of_a_class_lodge(void **state) {
         skip();
     unsigned checked = 0;
     for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
-        if (heap_has_not_begun(heap_own, class)) {
+        if (heap_has_not_begun(heap_own, class) && sizeclass_of(sizeclass_table[class].size) == class) {
             check_lodgers(class);
             checked++;
         }

@@ -320,7 +320,7 @@ static void heap_keeps_no_slab_that_is_lent(void **state) {
     walk();
 }
 
-enum { VISIT_CLASS = 71, VISIT_EACH = 8 }; /* each block has pages of its own */
+enum { VISIT_CLASS = SIZECLASS_COUNT - 1, VISIT_EACH = 8 }; /* each block has pages of its own */
 
 /* Takes `slabs` slabs into live[], writes to all their blocks, and frees every second one of each, `freed` together. */
 static struct heap *heap_to_visit(unsigned slabs, unsigned freed) {

@@ -31,7 +31,7 @@ static struct large *record_of(void *block) {
 
 static void *new_block(size_t size) {
     bool zeroed;
-    unsigned char *block = large_new(size, 16, &zeroed);
+    unsigned char *block = large_new(size, UNIT_SIZE, &zeroed);
     assert_non_null(block);
     struct large *large = record_of(block);
     assert_true(large->bytes >= size && large->bytes <= size + size / 15 + UNIT_SIZE);
@@ -181,7 +181,7 @@ static void large_gives_the_tail_of_used_memory_home(void **state) {
         size_t size, resident;
         bool full;
     } asked[] = {{100000, 100 * KIB, true},
-                 {100000, 2 * UNIT_SIZE, false}, /* what a run has touched, a run may touch again */
+                 {100001, 2 * UNIT_SIZE, false}, /* what a run has touched, a run may touch again */
                  {2 * UNIT_SIZE - 8 * KIB, 2 * UNIT_SIZE, true},
                  {2 * UNIT_SIZE, 2 * UNIT_SIZE, true}};
     for (size_t i = 0; i < ARRAY_LENGTH(asked); i++) {
@@ -226,7 +226,7 @@ static void large_sizes_that_no_system_has(void **state) {
     unsigned unused = length_of(larges.unused);
     for (size_t i = 0; i < ARRAY_LENGTH(sizes); i++) {
         bool zeroed;
-        assert_null(large_new(sizes[i], 16, &zeroed));
+        assert_null(large_new(sizes[i], UNIT_SIZE, &zeroed));
         assert_null(large_resize(record_of(run), sizes[i]));
         assert_null(large_resize(record_of(mapping), sizes[i]));
     }
@@ -288,7 +288,7 @@ static void large_P2_sparse_blocks_have_more_places(void **state) {
     large_configure(GIB);
     superslab_purge(0, ALWAYS); /* nothing is in memory */
     for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
-        assert_non_null(blocks[i] = large_new(40000, 16, &zeroed));
+        assert_non_null(blocks[i] = large_new(40000, UNIT_SIZE, &zeroed));
     for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
         delete_block(blocks[i]);
     large_gather_now();
@@ -313,7 +313,7 @@ static void large_many_that_rest_go_by_and_by(void **state) {
     bool zeroed;
     superslab_purge(0, ALWAYS);
     for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
-        assert_non_null(blocks[i] = large_new(40000, 16, &zeroed));
+        assert_non_null(blocks[i] = large_new(40000, UNIT_SIZE, &zeroed));
     for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
         delete_block(blocks[i]);
     large_purge_rested();
@@ -361,18 +361,18 @@ static void large_cached_mapping_is_used_again(void **state) {
     unsigned char *block = new_block(2 * MIB);
     delete_block(block);
     kernel.map.count = 0;
-    assert_ptr_equal(large_new(2 * MIB - 100, 16, &zeroed), block);
+    assert_ptr_equal(large_new(2 * MIB - 100, UNIT_SIZE, &zeroed), block);
     assert_false(zeroed);
     assert_int_equal(block[0], 0xa5);
     assert_int_equal(kernel.map.count, 0);
     delete_block(block);
     void *other = new_block(3 * MIB); /* not nearly of the size */
     assert_ptr_not_equal(other, block);
-    assert_ptr_equal(large_new(2 * MIB, 16, &zeroed), block);
+    assert_ptr_equal(large_new(2 * MIB, UNIT_SIZE, &zeroed), block);
     void *best = new_block(2 * MIB + 100 * KIB);
     delete_block(block);
     delete_block(best);
-    assert_ptr_equal(large_new(2 * MIB, 16, &zeroed), block); /* the better of two */
+    assert_ptr_equal(large_new(2 * MIB, UNIT_SIZE, &zeroed), block); /* the better of two */
     delete_block(block);
     delete_block(other);
     assert_int_equal(large_mapped_bytes(), large_cached_bytes());
@@ -628,7 +628,7 @@ static void large_what_is_lent_goes_to_the_next(void **state) {
     assert_int_equal(larges.slack, MIB + MIB / 2);
     size_t mapped = large_mapped_bytes();
     bool zeroed = true;
-    unsigned char *next = large_new(2 * MIB, 16, &zeroed);
+    unsigned char *next = large_new(2 * MIB, UNIT_SIZE, &zeroed);
     assert_false(zeroed);
     assert_int_equal(large_mapped_bytes(), mapped + MIB / 2);
     assert_int_equal(record_of(kept)->extent, record_of(kept)->bytes);
@@ -654,7 +654,7 @@ static void large_stretched_block_gets_the_pages_of_others(void **state) {
         kernel.remap = (struct kernel_call){0, 0};
         kernel.before_remap = refused ? refuse_a_megabyte : NULL;
         bool zeroed = true;
-        unsigned char *both = large_new(3 * MIB, 16, &zeroed);
+        unsigned char *both = large_new(3 * MIB, UNIT_SIZE, &zeroed);
         kernel.before_remap = NULL;
         assert_false(zeroed);
         assert_true(kernel.remap.count >= 2);
@@ -1144,7 +1144,7 @@ static void large_longer_ones_that_are_refused_do_not_count(void **state) {
     bool zeroed;
     assert_in_range(new_mixed(blocks, LONGER), 1, LONGER);
     for (unsigned i = 0; i < 3; i++)
-        assert_null(large_new(LARGE_MOST, 16, &zeroed));
+        assert_null(large_new(LARGE_MOST, UNIT_SIZE, &zeroed));
     void *block = new_whole_block(LARGE_FIELD_MOST);
     assert_true(is_in_field(block));
     delete_block(block);
@@ -1821,7 +1821,8 @@ static void large_where_no_field_can_be_had_is_not_zeroed(void **state) {
         large_gather_now(); /* it waits, where one that is nearly as long finds it */
         superslabs.no_more_fields = false;
         bool zeroed = true;
-        unsigned char *block = large_new(448 * KIB, 16, &zeroed); /* of a length of which none is at hand */
+        unsigned char *block =
+            large_new(448 * KIB, UNIT_SIZE, &zeroed); /* of a length of which none is at hand */
         assert_ptr_equal(block, blocks[0]);
         assert_false(zeroed);
         assert_int_equal(block[0], 0xa5);
@@ -2006,7 +2007,7 @@ static void large_shorter_block_is_stretched(void **state) {
     delete_block(other);
     delete_block(first);
     bool zeroed;
-    unsigned char *block = large_new(16 * MIB, 16, &zeroed);
+    unsigned char *block = large_new(16 * MIB, UNIT_SIZE, &zeroed);
     assert_non_null(block);
     assert_false(zeroed);
     assert_int_equal(record_of(block)->extent, 16 * MIB);
@@ -2033,7 +2034,7 @@ static void large_stretch_that_is_refused_changes_nothing(void **state) {
     kernel.remap.refuse = 0;
     limit.hard = limit.held + MIB;
     bool zeroed;
-    assert_null(large_new(17 * MIB, 16, &zeroed));
+    assert_null(large_new(17 * MIB, UNIT_SIZE, &zeroed));
     limit.hard = SIZE_MAX - 1;
     check_cache();
     delete_block(block);
@@ -2179,7 +2180,7 @@ static void large_P3_what_cannot_be_unmapped_is_used_again(void **state) {
     void *aligned = large_new(2 * MIB, alignment, &zeroed);
     assert_int_equal((uintptr_t)aligned % alignment, 0);
     delete_block(aligned);
-    assert_ptr_equal(large_new(2 * MIB, 16, &zeroed), block);
+    assert_ptr_equal(large_new(2 * MIB, UNIT_SIZE, &zeroed), block);
     assert_null(larges.stuck);
     delete_block(block);
     delete_block(larger);
@@ -2287,9 +2288,9 @@ static void large_records_are_used_again(void **state) {
     for (int i = 0; i < 100; i++) {
         delete_block(new_block(2 * MIB));
         kernel.map.refuse = ALWAYS;
-        assert_null(large_new(64 * MIB, 16, &zeroed));
+        assert_null(large_new(64 * MIB, UNIT_SIZE, &zeroed));
         superslab_unmap_free();
-        assert_null(large_new(MIB, 16, &zeroed));
+        assert_null(large_new(MIB, UNIT_SIZE, &zeroed));
         kernel.map.refuse = 0;
         delete_block(new_block(MIB));
     }
@@ -2322,7 +2323,7 @@ static void large_stops_at_the_hard_limit(void **state) {
     bool zeroed;
     limit.hard = limit.held + (size_t)metadata_bytes() + 20 * MIB + MIB / 2; /* records may grow */
     unsigned char *block = new_dense_block(12 * MIB);
-    assert_null(large_new(12 * MIB, 16, &zeroed));
+    assert_null(large_new(12 * MIB, UNIT_SIZE, &zeroed));
     block = large_resize(record_of(block), 19 * MIB); /* wherever it goes, only what it grows by is new */
     assert_non_null(block);
     check_held();
@@ -2341,7 +2342,7 @@ static void large_stops_at_the_hard_limit(void **state) {
     large_purge(0, ALWAYS);
     check_held();
     kernel.map.refuse = 1;
-    assert_null(large_new(12 * MIB, 16, &zeroed));
+    assert_null(large_new(12 * MIB, UNIT_SIZE, &zeroed));
     check_held();
     limit.hard = SIZE_MAX - 1;
 }
@@ -2360,8 +2361,8 @@ static void large_without_records_takes_nothing(void **state) {
     kernel.smallest_map = 8 * MIB;
     while (metadata_new(CACHE_LINE))
         continue;
-    assert_null(large_new(far, 16, &zeroed));
-    assert_null(large_new(MIB, 16, &zeroed));
+    assert_null(large_new(far, UNIT_SIZE, &zeroed));
+    assert_null(large_new(MIB, UNIT_SIZE, &zeroed));
     check_held();
     larges.unused = unused;
     void *more[64];
@@ -2369,7 +2370,7 @@ static void large_without_records_takes_nothing(void **state) {
     do {
         assert_true(count < ARRAY_LENGTH(more));
         kernel.unmap.count = 0;
-    } while ((more[count++] = large_new(far, 16, &zeroed)) !=
+    } while ((more[count++] = large_new(far, UNIT_SIZE, &zeroed)) !=
              NULL); /* until the pagemap needs a record, too */
     assert_int_equal(kernel.unmap.count, 1);
     check_held();
@@ -2396,7 +2397,7 @@ static void come_back(struct large *large) {
     bool zeroed;
     size_t bytes = large->bytes;
     large_delete(large);
-    assert_ptr_equal(record_of(large_new(bytes, 16, &zeroed)), large);
+    assert_ptr_equal(record_of(large_new(bytes, UNIT_SIZE, &zeroed)), large);
 }
 
 /* One page tells that more was written from the beginning on; what was written elsewhere is seen when all is counted, now and then. */
@@ -2404,7 +2405,7 @@ static void large_P2_what_is_written_is_seen(void **state) {
     (void)state;
     static const size_t size = 2 * MIB, half = MIB / 2;
     bool zeroed;
-    struct large *large = record_of(large_new(size, 16, &zeroed));
+    struct large *large = record_of(large_new(size, UNIT_SIZE, &zeroed));
     memset(large->start, 1, half);
     come_back(large);
     assert_int_equal(large->resident, half);
@@ -2498,7 +2499,7 @@ static void large_P2_what_was_measured_long_ago_goes_home(void **state) {
     bool zeroed;
     for (int life = 0; life < LIVES; life++) {
         for (int i = 0; i < EACH; i++) {
-            blocks[i] = large_new(size, 16, &zeroed);
+            blocks[i] = large_new(size, UNIT_SIZE, &zeroed);
             if (life == LIVES - 1)
                 memset(blocks[i], 1, size);
         }
@@ -2951,11 +2952,11 @@ static unsigned cleared(size_t written, unsigned refuse, size_t *resident) {
     enum { BYTES = 3 * MIB - 5000 };
     enum pages_density density;
     bool zeroed;
-    unsigned char *block = large_new(BYTES, 16, &zeroed);
+    unsigned char *block = large_new(BYTES, UNIT_SIZE, &zeroed);
     assert_non_null(block);
     memset(block, 0xff, written);
     large_delete(pagemap_record(block));
-    block = large_new(BYTES, 16, &zeroed);
+    block = large_new(BYTES, UNIT_SIZE, &zeroed);
     assert_false(zeroed);
     kernel.advise.count = 0;
     kernel.advise.refuse = refuse;
@@ -2994,7 +2995,7 @@ static void large_clear_makes_some_calls(void **state) {
     enum pages_density density;
     size_t page = os_page_size();
     bool zeroed;
-    unsigned char *block = large_new(PAGES * page, 16, &zeroed);
+    unsigned char *block = large_new(PAGES * page, UNIT_SIZE, &zeroed);
     for (size_t i = 0; i < PAGES; i += 2)
         block[i * page] = 1;
     kernel.advise.count = 0;
@@ -3033,11 +3034,11 @@ static void large_one_look_gives_up_some_slack(void **state) {
     void *blocks[GIVE_UP_MORE];
     bool zeroed;
     for (unsigned i = 0; i < GIVE_UP_MORE; i++)
-        blocks[i] = large_new(12 * MIB, 16, &zeroed);
+        blocks[i] = large_new(12 * MIB, UNIT_SIZE, &zeroed);
     for (unsigned i = 0; i < GIVE_UP_MORE; i++)
         large_delete(record_of(blocks[i]));
     for (unsigned i = 0; i < GIVE_UP_MORE; i++)
-        blocks[i] = large_new(5 * MIB, 16, &zeroed);
+        blocks[i] = large_new(5 * MIB, UNIT_SIZE, &zeroed);
     assert_int_equal(larges.slack, GIVE_UP_MORE * 7 * MIB);
     assert_int_equal(large_purge_rested(), 0);
     assert_int_equal(large_purge_rested(), LARGE_GIVE_UP * 7 * MIB);
@@ -3056,9 +3057,9 @@ static void large_P2_one_purge_gives_up_as_many_as_it_may(void **state) {
     large_configure(GIB);
     for (unsigned i = 0; i < GIVE_UP_MORE; i++)
         blocks[i] = new_dense_block(MIB + 1);
-    void *roomy = large_new(12 * MIB, 16, &zeroed);
+    void *roomy = large_new(12 * MIB, UNIT_SIZE, &zeroed);
     large_delete(record_of(roomy));
-    roomy = large_new(5 * MIB, 16, &zeroed);
+    roomy = large_new(5 * MIB, UNIT_SIZE, &zeroed);
     assert_int_equal(larges.slack, 7 * MIB);
     for (unsigned i = 0; i < GIVE_UP_MORE; i++)
         delete_block(blocks[i]);

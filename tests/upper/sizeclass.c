@@ -3,22 +3,36 @@
 
 #include "unit/unit.h"
 
-static void sizeclass_P1_blocks_are_granules_and_as_aligned_as_the_request(void **state) {
+static void sizeclass_P1_blocks_are_granules_and_up_to_a_line_as_aligned_as_the_request(void **state) {
     (void)state;
     for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
         assert_int_equal(sizeclass_table[class].size % SIZECLASS_GRANULE, 0);
-    for (size_t size = 16; size <= SIZECLASS_LARGEST; size *= 2)
+    for (size_t size = 16; size <= SIZECLASS_COLOUR; size *= 2)
         assert_int_equal(sizeclass_table[sizeclass_of(size)].size % size, 0);
 }
 
+/* Of the usual ones; but what is nearly 4 or 32 KiB, and does not fit into theirs, has the plain one. */
 static void sizeclass_of_is_the_smallest_that_fits(void **state) {
     (void)state;
     for (size_t size = 0; size <= SIZECLASS_LARGEST; size++) {
-        unsigned class = sizeclass_of(size);
-        if (class >= SIZECLASS_COUNT || sizeclass_table[class].size < size)
-            fail_msg("class %u is too small for %zu", class, size);
-        if (class > 0 && sizeclass_table[class - 1].size >= size)
-            fail_msg("class %u is too large for %zu", class, size);
+        unsigned class = sizeclass_of(size), smallest = 0;
+        while (smallest < SIZECLASS_USUAL && sizeclass_table[smallest].size < size)
+            smallest++;
+        bool fits = size <= 4032 || (size > 4096 && size <= 32320);
+        if (fits ? class != smallest : sizeclass_table[class].size != (size <= 4096 ? 4096 : 32768))
+            fail_msg("%zu bytes: class %u, the smallest is %u", size, class, smallest);
+    }
+}
+
+/* Blocks are as many as they would be without a line more; or one fewer, of 8 and 16 KiB. */
+static void sizeclass_a_line_more_costs_no_block(void **state) {
+    (void)state;
+    for (unsigned class = sizeclass_of(8192); class < SIZECLASS_USUAL; class ++) {
+        const struct sizeclass *row = &sizeclass_table[class];
+        size_t slab = (size_t)row->units << UNIT_SHIFT, round = row->size / KIB * KIB;
+        assert_int_equal(row->blocks, slab / round - (round == 8 * KIB || round == 16 * KIB));
+        assert_true(row->size / SIZECLASS_COLOUR % 2 == 1 ||
+                    round == 15 * KIB); /* no two begin alike in a page */
     }
 }
 
@@ -67,7 +81,7 @@ static void sizeclass_P4_a_colour_is_some_lines_of_a_block(void **state) {
         uint64_t slab = (uint64_t)row->units << UNIT_SHIFT, most = 0;
         for (uint64_t unit = 0; unit < 100000; unit++) {
             uint64_t colour = sizeclass_colour(row, unit), blocks = sizeclass_blocks(row, row->units, unit);
-            if (colour % SIZECLASS_COLOUR != 0 || colour >= 5 * KIB || colour >= row->size)
+            if (colour % SIZECLASS_COLOUR != 0 || colour >= 17 * KIB || colour >= row->size)
                 fail_msg("class %u, unit %lu: %lu", class, (unsigned long)unit, (unsigned long)colour);
             uint64_t fit = (slab - colour) / row->size;
             if (blocks != (fit < row->blocks ? fit : row->blocks))
@@ -76,7 +90,7 @@ static void sizeclass_P4_a_colour_is_some_lines_of_a_block(void **state) {
         }
         assert_int_equal(most, (row->colours - 1u) << row->grain);
         assert_true(class < SIZECLASS_USUAL || row->colours == 1);
-        assert_true(row->size % 256 != 0 || row->grain == 6 || row->colours == 1 || most % 256 == 0);
+        assert_true(row->grain == 6 || row->size % (1 << row->grain) == 0);
     }
     for (unsigned i = 0; i < SIZECLASS_PLAINS; i++)
         assert_int_equal(sizeclass_table[SIZECLASS_USUAL + i].size, SIZECLASS_PLAIN_FIRST << i);
@@ -88,11 +102,11 @@ static void sizeclass_colours_are_as_many_as_there_are_slabs(void **state) {
     (void)state;
     for (size_t size = 256; size <= 2048; size *= 2)
         assert_int_equal(sizeclass_table[sizeclass_of(size)].colours, size / SIZECLASS_COLOUR);
-    assert_int_equal(sizeclass_table[sizeclass_of(4096)].colours, 1); /* whole pages stay whole */
+    assert_int_equal(sizeclass_table[sizeclass_of(4096)].colours, 1);  /* whole pages stay whole, ... */
+    assert_int_equal(sizeclass_table[sizeclass_of(32768)].colours, 1); /* ... and a slab has eight of these */
     for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
         const struct sizeclass *row = &sizeclass_table[class];
-        assert_true(row->size <= 128 || row->size == 4096 || row->size >= 8192 || class >= SIZECLASS_USUAL ||
-                    row->colours > 1);
+        assert_true(row->size <= 128 || class >= SIZECLASS_USUAL || row->colours > 1);
         for (unsigned step = 1; step <= 3; step++)
             for (uint64_t first = 1000; first < 3000; first++) {
                 bool seen[256] = {false};
@@ -120,6 +134,7 @@ static unsigned smallest_aligned(size_t size, size_t alignment) {
     unsigned best = SIZECLASS_COUNT;
     for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
         if (sizeclass_table[class].size >= size && alignment_of(class) >= alignment &&
+            (class < SIZECLASS_USUAL || alignment > SIZECLASS_COLOUR || class == sizeclass_of(size)) &&
             (best == SIZECLASS_COUNT || sizeclass_table[class].size < sizeclass_table[best].size))
             best = class;
     return best;
@@ -131,7 +146,7 @@ static void sizeclass_aligned_is_the_smallest_that_fits(void **state) {
         for (size_t size = 0; size <= SIZECLASS_LARGEST; size += size < 600 ? 1 : 97)
             if (sizeclass_aligned(size, alignment) != smallest_aligned(size, alignment))
                 fail_msg("%zu bytes at %zu: class %u", size, alignment, sizeclass_aligned(size, alignment));
-    assert_int_equal(sizeclass_aligned(SIZECLASS_LARGEST, SIZECLASS_LARGEST), SIZECLASS_USUAL - 1);
+    assert_int_equal(sizeclass_aligned(SIZECLASS_LARGEST, SIZECLASS_LARGEST), SIZECLASS_COUNT - 1);
     assert_int_equal(sizeclass_aligned(SIZECLASS_LARGEST + 1, 16), SIZECLASS_COUNT);
     assert_int_equal(sizeclass_aligned(1, 2 * SIZECLASS_LARGEST), SIZECLASS_COUNT);
     assert_int_equal(sizeclass_aligned(SIZE_MAX, 16), SIZECLASS_COUNT);
@@ -139,8 +154,9 @@ static void sizeclass_aligned_is_the_smallest_that_fits(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizeclass_P1_blocks_are_granules_and_as_aligned_as_the_request),
+        cmocka_unit_test(sizeclass_P1_blocks_are_granules_and_up_to_a_line_as_aligned_as_the_request),
         cmocka_unit_test(sizeclass_of_is_the_smallest_that_fits),
+        cmocka_unit_test(sizeclass_a_line_more_costs_no_block),
         cmocka_unit_test(sizeclass_P2_an_eighth_at_most_is_waste),
         cmocka_unit_test(sizeclass_P3_inverse_is_exact_at_every_block),
         cmocka_unit_test(sizeclass_rows_agree_with_their_slab),
