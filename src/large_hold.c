@@ -62,6 +62,12 @@ static void large_count_live(struct large *large) {
     spare_age_add(&larges.roomy, large);
 }
 
+NOINLINE void large_hold_as(struct large *large, size_t bytes) {
+    larges.held -= large_weight(large);
+    large->bytes = bytes;
+    larges.held += large_weight(large);
+}
+
 void large_enter(struct large *large, size_t bytes) {
     if (large->bytes != 0 && bytes > large->bytes) {
         large->every = large->due = 0;

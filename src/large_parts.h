@@ -122,13 +122,13 @@ static inline void large_count_bytes(const struct large *large) {
         larges.live_peak = larges.live;
 }
 
+/* It is to have so many bytes. Apart, as a hit hardly ever asks for it, and has no register to spare. */
+void large_hold_as(struct large *large, size_t bytes);
+
 /* One of those freed last is live again, with so many bytes. */
 static inline void large_enter_again(struct large *large, size_t bytes) {
-    if (large->bytes != bytes) {
-        larges.held -= large_weight(large);
-        large->bytes = bytes;
-        larges.held += large_weight(large);
-    }
+    if (UNLIKELY(large->bytes != bytes))
+        large_hold_as(large, bytes);
     large_count_bytes(large);
 }
 

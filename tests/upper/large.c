@@ -23,8 +23,8 @@ static struct large *record_of(void *block) {
     assert_int_equal(pagemap_tag(block), large->home ? PAGEMAP_RUN : PAGEMAP_MAPPING);
     if (large->home)
         for (size_t offset = UNIT_SIZE; offset < large->bytes; offset += UNIT_SIZE) {
-            assert_int_equal(pagemap_tag(large->start + offset), PAGEMAP_RUN_INSIDE);
-            assert_ptr_equal(pagemap_record(large->start + offset), large);
+            assert_int_equal(pagemap_tag(large_unit(large) + offset), PAGEMAP_RUN_INSIDE);
+            assert_ptr_equal(pagemap_record(large_unit(large) + offset), large);
         }
     return large;
 }
@@ -3075,12 +3075,132 @@ static void large_P2_one_purge_gives_up_as_many_as_it_may(void **state) {
     check_cache();
 }
 
+/* ---- blocks of one length begin apart ---- */
+
+/* On which of its pages and lines a live block begins, checked: it has no page more than if it began with its unit. */
+static size_t colour_of(void *block, size_t size) {
+    size_t page = os_page_size(), colour = large_colour(record_of(block));
+    assert_int_equal(colour % SIZECLASS_COLOUR, 0);
+    assert_true(large_usable(record_of(block)) >= size);
+    assert_true(colour % page + size <= align_up(size, page));
+    return colour;
+}
+
+static void large_of_one_length_begin_apart(void **state) {
+    (void)state;
+    enum { BLOCKS = 40 };
+    static const size_t sizes[] = {40000, 100000, 1000000, 1500000};
+    for (size_t i = 0; i < ARRAY_LENGTH(sizes); i++) {
+        unsigned char *blocks[BLOCKS];
+        bool seen[UNIT_SIZE / SIZECLASS_COLOUR] = {false};
+        unsigned different = 0;
+        for (unsigned b = 0; b < BLOCKS; b++) {
+            bool zeroed;
+            assert_non_null(blocks[b] = large_new(sizes[i], 16, &zeroed));
+            memset(blocks[b], (int)b + 1, sizes[i]);
+            bool *one = &seen[colour_of(blocks[b], sizes[i]) / SIZECLASS_COLOUR];
+            different += !*one;
+            *one = true;
+        }
+        assert_in_range(different, BLOCKS / 2, BLOCKS);
+        for (unsigned b = 0; b < BLOCKS; b++) {
+            assert_int_equal(blocks[b][0], b + 1);
+            assert_int_equal(blocks[b][sizes[i] - 1], b + 1);
+            delete_block(blocks[b]);
+        }
+        large_purge(0, ALWAYS);
+    }
+    check_cache();
+}
+
+/* A coloured one: of some length, the second. */
+static unsigned char *coloured(size_t size) {
+    bool zeroed;
+    void *block, *others[100];
+    unsigned count = 0;
+    do {
+        assert_true(count < ARRAY_LENGTH(others));
+        assert_non_null(block = others[count++] = large_new(size, 16, &zeroed));
+    } while (large_colour(record_of(block)) < 2 * SIZECLASS_COLOUR);
+    while (--count > 0)
+        delete_block(others[count - 1]);
+    return block;
+}
+
+/* One that comes to hand and goes again begins where it did, unless it is to be longer, or aligned. */
+static void large_begins_where_it_began(void **state) {
+    (void)state;
+    bool zeroed;
+    unsigned char *block = coloured(100000);
+    size_t colour = colour_of(block, 100000);
+    struct large *large = record_of(block);
+    large->due = 2;
+    delete_block(block);
+    assert_false(large_was_freed(large, block - colour));
+    assert_false(large_was_freed(large, block + 16));
+    assert_ptr_equal(large_new(100000, 16, &zeroed), block);
+    large->due = 2;
+    delete_block(block);
+    assert_ptr_equal(large_new(2 * UNIT_SIZE - 16, 16, &zeroed), block - colour);
+    delete_block(block - colour);
+    block = coloured(90000);
+    large = record_of(block);
+    large->due = 2;
+    delete_block(block);
+    unsigned char *aligned = large_new(90000, 2 * SIZECLASS_COLOUR, &zeroed);
+    assert_ptr_equal(record_of(aligned), large);
+    assert_int_equal((uintptr_t)aligned % UNIT_SIZE, 0);
+    delete_block(aligned);
+    check_cache();
+}
+
+/* In place, with more units, as a mapping, and back: what it holds stays, and where in its first unit it begins. */
+static void large_of_a_colour_grows_and_shrinks(void **state) {
+    (void)state;
+    static const size_t sizes[] = {101000, 200000, 3000000, 40000000, 20000001, 2000000};
+    unsigned char *block = coloured(100000);
+    size_t colour = large_colour(record_of(block)), kept = 100000;
+    memset(block, 0x5a, kept);
+    for (size_t i = 0; i < ARRAY_LENGTH(sizes); i++) {
+        unsigned char *resized = large_resize(record_of(block), sizes[i]);
+        if (!resized) /* alloc would copy */
+            continue;
+        block = resized;
+        assert_int_equal(large_colour(record_of(block)), colour);
+        assert_true(large_usable(record_of(block)) >= sizes[i]);
+        block[sizes[i] - 1] = 1;
+        for (size_t at = 0; at < kept; at += 500)
+            assert_int_equal(block[at], 0x5a);
+    }
+    delete_block(block);
+    check_cache();
+}
+
+/* All of it, also what shares its first page with what lies before it. */
+static void large_clear_of_a_colour(void **state) {
+    (void)state;
+    enum { BYTES = 2 * MIB + 5000 };
+    unsigned char *block = coloured(BYTES);
+    for (size_t at = 0; at < BYTES; at += 3 * os_page_size())
+        block[at] = 1;
+    block[BYTES - 1] = 1;
+    assert_ptr_equal(large_clear(block, BYTES), block);
+    for (size_t at = 0; at < BYTES; at++)
+        if (block[at] != 0)
+            fail_msg("byte %zu", at);
+    delete_block(block);
+}
+
 int main(void) {
     limit_configure(SIZE_MAX - 1, 0, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(large_P1_runs_and_mappings, setup),
         cmocka_unit_test_setup(large_gives_the_tail_of_used_memory_home, setup),
         cmocka_unit_test_setup(large_alignments, setup),
+        cmocka_unit_test_setup(large_of_one_length_begin_apart, setup),
+        cmocka_unit_test_setup(large_begins_where_it_began, setup),
+        cmocka_unit_test_setup(large_of_a_colour_grows_and_shrinks, setup),
+        cmocka_unit_test_setup(large_clear_of_a_colour, setup),
         cmocka_unit_test_setup(large_sizes_that_no_system_has, setup),
         cmocka_unit_test_setup(large_P2_cache_is_bounded_in_bytes, setup),
         cmocka_unit_test_setup(large_P2_cache_is_bounded_in_places, setup),
