@@ -85,11 +85,11 @@ enum { COLOURED_FROM = CLASS_ABOVE(144), COLOURS_MOST = 255 };
         (uint8_t)(c), ALIGNED_TO(c, 128), ALIGNED_TO(c, 256), ALIGNED_TO(c, 512), ALIGNED_TO(c, 1024), \
             ALIGNED_TO(c, 2048), ALIGNED_TO(c, 4096)                                                   \
     }
-#define ROW(c)                                                                                 \
-    {                                                                                          \
-        .inverse = UINT64_MAX / BLOCK_SIZE(c) + 1, .size = BLOCK_SIZE(c), .blocks = BLOCKS(c), \
-        .units = UNITS(c), .words = WORDS(c), .magazine = MAGAZINE(c), .posted = POSTED(c),    \
-        .colours = COLOURS(c), .grain = GRAIN(c), .aligned = ALIGNED_CLASSES(c)                \
+#define ROW(c)                                                                                        \
+    {                                                                                                 \
+        .inverse = UINT64_MAX / BLOCK_SIZE(c) + 1, .size = (uint16_t)BLOCK_SIZE(c),                   \
+        .blocks = (uint16_t)BLOCKS(c), .units = UNITS(c), .words = WORDS(c), .magazine = MAGAZINE(c), \
+        .posted = POSTED(c), .colours = COLOURS(c), .grain = GRAIN(c), .aligned = ALIGNED_CLASSES(c)  \
     }
 #define ROWS_8(c) \
     ROW((c)), ROW((c) + 1), ROW((c) + 2), ROW((c) + 3), ROW((c) + 4), ROW((c) + 5), ROW((c) + 6), ROW((c) + 7)

@@ -32,8 +32,9 @@ enum {
     SIZECLASS_PLAINS = 8, /* for more alignment than SIZECLASS_COLOUR: 256 bytes, 512, ... 32 KiB */
     SIZECLASS_PLAIN_FIRST = 256,
     SIZECLASS_COUNT = SIZECLASS_USUAL + SIZECLASS_PLAINS,
-    SIZECLASS_COLOUR = 64,       /* bytes from one colour to the next, at least: a cache line */
-    SIZECLASS_TOLD_APART = 4096, /* bytes: a class whose colours leave more alignment has none */
+    SIZECLASS_COLOUR = 64,     /* bytes from one colour to the next, at least: a cache line */
+    SIZECLASS_TOLD_FROM = 6,   /* powers of two: alignments that classes are told apart by, ... */
+    SIZECLASS_TOLD_APART = 12, /* ... as what is aligned to a page is aligned to more as far as its size is */
     SIZECLASS_GRANULE = 16,
     SIZECLASS_LARGEST = 32 * 1024, /* bytes: larger requests are runs of units */
     SIZECLASS_BY_SIZE = SIZECLASS_LARGEST / SIZECLASS_GRANULE + 1,
@@ -56,7 +57,7 @@ struct sizeclass {
     uint8_t colours;  /* how many there are, ... */
     uint8_t grain;    /* ... and 2 to the power of this many bytes from one to the next */
     /* Where its size is a multiple of 64 bytes, of 128, ... of 4096: the first class from here on all of whose blocks start at one. */
-    uint8_t aligned[7];
+    uint8_t aligned[SIZECLASS_TOLD_APART - SIZECLASS_TOLD_FROM + 1];
 };
 
 extern const uint8_t sizeclass_by_size[SIZECLASS_BY_SIZE];
@@ -106,8 +107,8 @@ static ALWAYS_INLINE unsigned sizeclass_aligned(size_t size, size_t alignment) {
         return SIZECLASS_COUNT;
     unsigned class = sizeclass_of(multiple);
     /* Programs that ask for alignment may ask for any: a branch would not be foretold. */
-    size_t telling = alignment < SIZECLASS_TOLD_APART ? alignment | SIZECLASS_COLOUR : SIZECLASS_TOLD_APART;
-    return sizeclass_table[class].aligned[bits_highest(telling) - 6];
+    unsigned power = bits_highest(alignment | SIZECLASS_COLOUR), most = SIZECLASS_TOLD_APART;
+    return sizeclass_table[class].aligned[(power < most ? power : most) - SIZECLASS_TOLD_FROM];
 }
 
 #endif

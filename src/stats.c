@@ -33,7 +33,7 @@ static void stats_add_heap(const struct heap *heap, void *data) {
     stats->remote_frees += stats_read(&heap->remote_frees);
     stats->refills += stats_read(&heap->refills);
     stats->flushes += stats_read(&heap->flushes);
-    for (unsigned class = 0; has(counters) && class < HEAP_COUNTED_CLASSES; class ++) {
+    for (unsigned class = 0; has(counters) && class < SIZECLASS_COUNT; class ++) {
         uint64_t mallocs = stats_read(&heap->mallocs[class]), frees = stats_read(&heap->frees[class]);
         stats->mallocs += mallocs;
         stats->frees += frees;
