@@ -88,6 +88,8 @@ ROWS = (
         "passes of compilers, parsers, handlers of requests"),
     Row("records", "structures", 10_000_000, 4000, "4,000 records of 256, 512, 1,024 or 2,048 bytes in the order of use",
         "caches of stores and proxies"),
+    Row("matrix", "structures", 15_000_000, 200, "matrices of 200 rows of 500 to 5,000 doubles, read by columns",
+        "numerical programs in C (Press and others 1992)"),
     Row("objects", "structures", 4_000_000, 1000, "24..96 bytes from calloc, with counts of references that refer to each other",
         "reference-counted objects"),
     Row("hash_tables", "structures", 240_000, 10_000, "std::unordered_map of strings: insert, search, erase",
