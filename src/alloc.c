@@ -105,9 +105,18 @@ static ALWAYS_INLINE void alloc_count_large(const void *block, size_t size, cons
     purge_after_take();
 }
 
+/* For a run, of what the thread has put by. */
+static void alloc_yield(size_t size) {
+    struct heap *heap =
+        size > SUPERSLAB_RUN_LARGEST * UNIT_SIZE || heap_is_watched() ? &heap_none : heap_mine();
+    if (LIKELY(heap != &heap_none))
+        heap_yield(heap, size);
+}
+
 static ALWAYS_INLINE void *alloc_large_aligned(size_t size, size_t alignment, bool *zeroed,
                                                const void *caller) {
     struct alloc_call call = alloc_begin();
+    alloc_yield(size);
     void *block = large_new(size, alignment, zeroed);
     if (UNLIKELY(!block))
         block = alloc_large_again(size, alignment, zeroed);

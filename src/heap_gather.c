@@ -147,6 +147,25 @@ static bool heap_can_carve(struct heap_class *mine) {
     return mine->carving != NULL;
 }
 
+/* So many units of new memory have come, or would: some of what is put by goes back to its slabs. */
+static void heap_give_up_packs(struct heap *heap, unsigned units) {
+    if (heap->packs.count == 0)
+        return;
+    if (UNLIKELY(heap->waves != NULL))
+        heap_end_waves(heap, units);
+    else
+        heap_unpack(heap, HEAP_UNPACK);
+}
+
+void heap_yield(struct heap *heap, size_t bytes) {
+    if (superslab_dirty_bytes() >= bytes)
+        return;
+    visit_enter(&heap->visit);
+    if (heap->packs.bytes >= bytes)
+        heap_give_up_packs(heap, 1);
+    visit_leave(&heap->visit);
+}
+
 /* A new slab is carved from now on. False: no memory. */
 static bool heap_grow(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
@@ -163,11 +182,10 @@ static bool heap_grow(struct heap *heap, unsigned class) {
     mine->carving = slab;
     if (filled >= POPULATED_FROM)
         heap_populate(slab);
-    if (slab->untouched && heap->packs.count > 0) {
-        if (UNLIKELY(heap->waves != NULL))
-            heap_end_waves(heap, slab->units);
-        else
-            heap_unpack(heap, HEAP_UNPACK);
+    if (slab->untouched) {
+        heap_give_up_packs(heap, slab->units);
+        if (heap->large_frees > 0) /* else it is some other thread's affair, or there are none */
+            large_yield(LARGE_YIELD * ((size_t)slab->units << UNIT_SHIFT));
     }
     return true;
 }

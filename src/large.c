@@ -210,14 +210,16 @@ static bool large_is_one_of_many(size_t size) {
 
 /* Many of one length that begin at multiples of the unit would have their first lines in two sets of a cache, and their first pages in a sixteenth
  * of those of a TLB. So what is not live yet begins some pages and lines behind that, as far as the block has room, but on no page more than
- * it would have: like slabs, see sizeclass_colour. What grows will want all of the room. docs/experiments/colours-of-large-blocks.md */
-static void large_lay(struct large *large, size_t size, size_t bytes, enum large_wish wish) {
+ * it would have: like slabs, see sizeclass_colour. Where a burst of small blocks has touched all pages (`full`), those above go home, so it
+ * begins on the first. What grows will want all of the room. docs/experiments/colours-of-large-blocks.md */
+static void large_lay(struct large *large, size_t size, size_t bytes, enum large_wish wish, bool full) {
     unsigned char *unit = large_unit(large);
     bool grows = wish == LARGE_ROOM || wish == LARGE_WIDE;
     size_t room = bytes > size && !grows && large_is_one_of_many(size) ? bytes - size : 0;
     uint64_t golden = sizeclass_golden((uintptr_t)unit >> UNIT_SHIFT),
              other = sizeclass_golden(golden >> UNIT_SHIFT);
-    uint64_t page = os_page_size(), pages = room / page + 1, lines = room % page / SIZECLASS_COLOUR + 1;
+    uint64_t page = os_page_size(), pages = full ? 1 : room / page + 1,
+             lines = room % page / SIZECLASS_COLOUR + 1;
     large->start = unit + (golden * pages >> 32) * page + (other * lines >> 32) * SIZECLASS_COLOUR;
 }
 
@@ -234,7 +236,7 @@ static struct large *large_new_run(size_t size, size_t bytes, enum large_wish wi
         return NULL;
     }
     large->start = run.start;
-    large_lay(large, size, bytes, wish);
+    large_lay(large, size, bytes, wish, run.full);
     large->home = run.home;
     large->extent = bytes;
     large->fresh = run.zeroed && !run.home->huge;
@@ -289,7 +291,7 @@ static NOINLINE struct large *large_take_fit(size_t size, size_t bytes, size_t f
     if (!large && !solid && bytes >= LONGER_FROM)
         large = large_take_longer(fit, alignment, &out);
     if (large) {
-        large_lay(large, size, bytes, wish);
+        large_lay(large, size, bytes, wish, false);
         large_enter(large, bytes);
         if (shared && large_has_hand())
             more = large_hand_more(fit, false);
@@ -319,7 +321,7 @@ static NOINLINE struct large *large_new_from_below(size_t size, size_t bytes, si
     if (!large)
         return NULL;
     if (!large->home) /* else it is laid already */
-        large_lay(large, size, bytes, wish);
+        large_lay(large, size, bytes, wish, false);
     if (wish == LARGE_WIDE && !large->home) { /* a copy is all there, whatever the program wrote */
         large->given = true;
         huge_watch(NULL, fit);
@@ -375,7 +377,7 @@ static NOINLINE void *large_new_whole(size_t size, size_t bytes, size_t fit, boo
     bool probe;
     struct large *large = large_new_in_field(bytes, &probe, zeroed);
     if (large)
-        large_lay(large, size, bytes, LARGE_PLAIN);
+        large_lay(large, size, bytes, LARGE_PLAIN, false);
     else if (probe)
         large = large_new_from_below(size, bytes, fit, UNIT_SIZE, LARGE_PROBE, zeroed);
     if (large && bytes <= LARGE_RUN_MOST)

@@ -41,6 +41,26 @@ size_t large_purge(size_t keep, unsigned most) {
     return purged;
 }
 
+void large_yield(size_t bytes) {
+    struct large *out = NULL;
+    if (spare_run_bytes() + __atomic_load_n(&larges.recent.bytes, __ATOMIC_RELAXED) == 0) /* a hint */
+        return;
+    favour_take(&larges.lock);
+    if (spare_run_bytes() == 0)
+        large_gather(&out);
+    struct large *large = spare_oldest(), *newer;
+    for (unsigned looks = 0; looks < LARGE_GIVE_UP && large && bytes > 0; looks++, large = newer) {
+        newer = large->newer;
+        if (!large->home)
+            continue;
+        bytes -= large->extent < bytes ? large->extent : bytes;
+        spare_remove(large);
+        large_push(&out, large_waited(large));
+    }
+    favour_release(&larges.lock);
+    large_release_all(out);
+}
+
 /* The slack of a block that has had it since before the last look, NULL if there is none. */
 static struct large *large_give_up_rested_slack(void) {
     favour_take(&larges.lock);

@@ -248,7 +248,7 @@ static void free_blocks_are_never_touched(void **state) {
     for (size_t size = 4096; size <= SIZES_SMALL_LARGEST; size *= 2) {
         void *blocks[COUNT], *again[COUNT];
         for (size_t i = 0; i < COUNT; i++) {
-            blocks[i] = malloc(size);
+            blocks[i] = aligned_alloc(size, size);
             assert_non_null(blocks[i]);
             assert_int_equal(mprotect(blocks[i], size, PROT_NONE), 0);
         }
@@ -256,7 +256,7 @@ static void free_blocks_are_never_touched(void **state) {
             free(blocks[i]);
         }
         for (size_t i = 0; i < COUNT; i++) {
-            again[i] = malloc(size);
+            again[i] = aligned_alloc(size, size);
         }
         for (size_t i = 0; i < COUNT; i++) {
             assert_non_null(again[i]);

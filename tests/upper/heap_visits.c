@@ -9,6 +9,10 @@ void large_hands_in_child(unsigned hands) {
     (void)hands;
 }
 
+void large_yield(size_t bytes) {
+    (void)bytes;
+}
+
 /* A block that two threads free: when its slab is empty it is still on its way to the owner, and must not be
  * given to somebody else. */
 static void heap_deletes_no_slab_that_is_on_its_way(void **state) {

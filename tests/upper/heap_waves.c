@@ -9,6 +9,10 @@ void large_hands_in_child(unsigned hands) {
     (void)hands;
 }
 
+void large_yield(size_t bytes) {
+    (void)bytes;
+}
+
 enum { CLASS = 2, OTHER = 3, MANY = 20000 };
 
 /* As many blocks of the class are out as that. */

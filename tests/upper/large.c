@@ -3113,6 +3113,29 @@ static void large_of_one_length_begin_apart(void **state) {
     check_cache();
 }
 
+/* Runs that wait, the oldest first, until they are as much as small blocks had anew; what is a mapping waits on. */
+static void large_yields_runs_that_wait(void **state) {
+    (void)state;
+    void *blocks[6];
+    for (size_t i = 0; i < ARRAY_LENGTH(blocks); i++)
+        blocks[i] = new_block(i == 0 ? 3 * MIB : 100 * KIB);
+    for (size_t i = 0; i < ARRAY_LENGTH(blocks); i++)
+        delete_block(blocks[i]);
+    size_t dirty = superslab_dirty_bytes(), mapped = large_mapped_bytes();
+    large_yield(3 * (size_t)UNIT_SIZE);
+    assert_int_equal(superslab_dirty_bytes(), dirty + 4 * (size_t)UNIT_SIZE);
+    assert_null(pagemap_record(blocks[1]));
+    assert_null(pagemap_record(blocks[2]));
+    check_cache();
+    large_yield(SIZE_MAX);
+    assert_int_equal(superslab_dirty_bytes(), dirty + 10 * (size_t)UNIT_SIZE);
+    assert_int_equal(spare_run_bytes(), 0);
+    assert_int_equal(large_mapped_bytes(), mapped);
+    large_yield(SIZE_MAX);
+    assert_int_equal(superslab_dirty_bytes(), dirty + 10 * (size_t)UNIT_SIZE);
+    check_cache();
+}
+
 /* A coloured one: of some length, the second. */
 static unsigned char *coloured(size_t size) {
     bool zeroed;
@@ -3199,6 +3222,7 @@ int main(void) {
         cmocka_unit_test_setup(large_alignments, setup),
         cmocka_unit_test_setup(large_of_one_length_begin_apart, setup),
         cmocka_unit_test_setup(large_begins_where_it_began, setup),
+        cmocka_unit_test_setup(large_yields_runs_that_wait, setup),
         cmocka_unit_test_setup(large_of_a_colour_grows_and_shrinks, setup),
         cmocka_unit_test_setup(large_clear_of_a_colour, setup),
         cmocka_unit_test_setup(large_sizes_that_no_system_has, setup),
