@@ -195,7 +195,7 @@ static ALWAYS_INLINE bool heap_has_not_begun(const struct heap *heap, unsigned c
 }
 
 /* The thread's heap: before new memory comes for a large block of `bytes`, some of what it has put by of small ones goes back to its slabs, if that
- * is as much, and so little is free and in memory. docs/experiments/phases-of-other-lengths.md */
+ * is as much, and a MiB, and less than that is free and in memory. docs/experiments/phases-of-other-lengths.md */
 void heap_yield(struct heap *heap, size_t bytes);
 
 /* The class that serves the next request of one that has not begun: its first few lodge with one of larger blocks. */

@@ -38,6 +38,7 @@
 #define LARGE_HAND_MOST (7 * MIB / 2)
 
 #define LARGE_WAITING_SPARSE (8 * MIB)
+#define LARGE_YIELD_LEAST (1 * MIB) /* of what waits: less is worth no call (docs/decisions/0010) */
 
 enum {
     LARGE_WAITING_FEW = 256,
@@ -151,8 +152,8 @@ void *large_resize(struct large *large, size_t size);
  * them. Runs go to their superslabs, where they are dirty. Returns the bytes that went home. */
 size_t large_purge(size_t keep, unsigned most);
 
-/* New memory of so many bytes has come for small blocks: as much of the runs that have waited longest goes to their superslabs, for those that
- * come next. docs/experiments/phases-of-other-lengths.md */
+/* New memory of so many bytes has come for small blocks: as much of the runs that have waited longest goes to their superslabs, if
+ * LARGE_YIELD_LEAST bytes wait at least, for those that come next. docs/experiments/phases-of-other-lengths.md */
 void large_yield(size_t bytes);
 
 /* Gives home what has waited since the last call of this function, and was not needed once, and the slack of live blocks

@@ -43,7 +43,8 @@ size_t large_purge(size_t keep, unsigned most) {
 
 void large_yield(size_t bytes) {
     struct large *out = NULL;
-    if (spare_run_bytes() + __atomic_load_n(&larges.recent.bytes, __ATOMIC_RELAXED) == 0) /* a hint */
+    if (spare_run_bytes() + __atomic_load_n(&larges.recent.bytes, __ATOMIC_RELAXED) <
+        LARGE_YIELD_LEAST) /* a hint */
         return;
     favour_take(&larges.lock);
     if (spare_run_bytes() == 0)

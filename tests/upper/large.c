@@ -3116,10 +3116,11 @@ static void large_of_one_length_begin_apart(void **state) {
 /* Runs that wait, the oldest first, until they are as much as small blocks had anew; what is a mapping waits on. */
 static void large_yields_runs_that_wait(void **state) {
     (void)state;
-    void *blocks[6];
-    for (size_t i = 0; i < ARRAY_LENGTH(blocks); i++)
+    enum { RUNS = 15 }; /* of two units, and a mapping */
+    void *blocks[RUNS + 1];
+    for (size_t i = 0; i <= RUNS; i++)
         blocks[i] = new_block(i == 0 ? 3 * MIB : 100 * KIB);
-    for (size_t i = 0; i < ARRAY_LENGTH(blocks); i++)
+    for (size_t i = 0; i <= RUNS; i++)
         delete_block(blocks[i]);
     size_t dirty = superslab_dirty_bytes(), mapped = large_mapped_bytes();
     large_yield(3 * (size_t)UNIT_SIZE);
@@ -3127,12 +3128,12 @@ static void large_yields_runs_that_wait(void **state) {
     assert_null(pagemap_record(blocks[1]));
     assert_null(pagemap_record(blocks[2]));
     check_cache();
-    large_yield(SIZE_MAX);
-    assert_int_equal(superslab_dirty_bytes(), dirty + 10 * (size_t)UNIT_SIZE);
-    assert_int_equal(spare_run_bytes(), 0);
+    for (size_t i = 3; i < 3 + (RUNS - 2 - 7); i++)
+        large_yield(1);
+    large_yield(SIZE_MAX); /* less than a MiB stays */
+    assert_int_equal(spare_run_bytes(), MIB - 2 * (size_t)UNIT_SIZE);
+    assert_int_equal(superslab_dirty_bytes(), dirty + 2 * (RUNS - 7) * (size_t)UNIT_SIZE);
     assert_int_equal(large_mapped_bytes(), mapped);
-    large_yield(SIZE_MAX);
-    assert_int_equal(superslab_dirty_bytes(), dirty + 10 * (size_t)UNIT_SIZE);
     check_cache();
 }
 
