@@ -184,7 +184,7 @@ void large_delete(struct large *large) {
 /* The pages above `size` go home where a burst of small blocks has touched them all: the program may never touch
  * them again. docs/experiments/peak-rss.md */
 static void large_give_tail_home(const struct large *large, size_t size) {
-    size_t used = align_up(large_colour(large) + size, os_page_size());
+    size_t used = align_up(size, os_page_size());
     if (large->extent - used >= large->extent / LARGE_TAIL_LEAST && limit_may_purge())
         superslab_decommit(large->home, large_unit(large) + used, large->extent - used);
 }

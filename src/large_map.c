@@ -38,17 +38,17 @@ struct large *large_map_as(size_t bytes, size_t alignment, size_t replaced, bool
         alignment = HUGE_LEAST;
     large->extent = bytes;
     large->start = os_map_aligned(bytes, alignment, pagemap_hint_mapping(bytes, alignment));
-    if (large_unit(large) && pagemap_reserve(large_unit(large), 1)) {
-        os_name(large_unit(large), bytes, OS_LARGE);
-        large->huge = huge && huge_ask(large_unit(large), bytes);
+    if (large->start && pagemap_reserve(large->start, 1)) {
+        os_name(large->start, bytes, OS_LARGE);
+        large->huge = huge && huge_ask(large->start, bytes);
         if (!large->huge && bytes >= HUGE_TELLS)
-            huge_watch(large_unit(large), bytes);
+            huge_watch(large->start, bytes);
         large_count_mapped(bytes);
         return large;
     }
     limit_give(bytes);
-    if (large_unit(large))
-        os_unmap(large_unit(large), bytes);
+    if (large->start)
+        os_unmap(large->start, bytes);
     large_give_record(large);
     return NULL;
 }
@@ -96,7 +96,6 @@ void large_swap_place(struct large *large, struct large *target) {
     large->home = NULL;
     large->extent = target->extent;
     *target = old;
-    target->start = large_unit(&old);
 }
 
 /* A waiting mapping that is as long now; the lock is not held. */

@@ -3082,6 +3082,8 @@ static size_t colour_of(void *block, size_t size) {
     size_t page = os_page_size(), colour = large_colour(record_of(block));
     assert_int_equal(colour % SIZECLASS_COLOUR, 0);
     assert_true(large_usable(record_of(block)) >= size);
+    assert_ptr_equal((unsigned char *)block + large_usable(record_of(block)),
+                     large_unit(record_of(block)) + record_of(block)->bytes);
     assert_true(colour % page + size <= align_up(size, page));
     return colour;
 }
@@ -3197,6 +3199,24 @@ static void large_of_a_colour_grows_and_shrinks(void **state) {
             assert_int_equal(block[at], 0x5a);
     }
     delete_block(block);
+    block = coloured(100000);
+    size_t size = large_usable(record_of(block)) + 1; /* less than its units, but for the colour */
+    unsigned char *resized = large_resize(record_of(block), size);
+    assert_true(!resized || large_usable(record_of(resized)) >= size);
+    delete_block(resized ? resized : block);
+    check_cache();
+}
+
+/* What grows would want the room. */
+static void large_that_grows_begins_with_its_unit(void **state) {
+    (void)state;
+    void *blocks[4];
+    for (size_t i = 0; i < ARRAY_LENGTH(blocks); i++) {
+        assert_non_null(blocks[i] = large_new_to_grow(100000, 40000));
+        assert_int_equal((uintptr_t)blocks[i] % UNIT_SIZE, 0);
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(blocks); i++)
+        delete_block(blocks[i]);
     check_cache();
 }
 
@@ -3225,6 +3245,7 @@ int main(void) {
         cmocka_unit_test_setup(large_begins_where_it_began, setup),
         cmocka_unit_test_setup(large_yields_runs_that_wait, setup),
         cmocka_unit_test_setup(large_of_a_colour_grows_and_shrinks, setup),
+        cmocka_unit_test_setup(large_that_grows_begins_with_its_unit, setup),
         cmocka_unit_test_setup(large_clear_of_a_colour, setup),
         cmocka_unit_test_setup(large_sizes_that_no_system_has, setup),
         cmocka_unit_test_setup(large_P2_cache_is_bounded_in_bytes, setup),

@@ -104,6 +104,7 @@ static void sizeclass_colours_are_as_many_as_there_are_slabs(void **state) {
         assert_int_equal(sizeclass_table[sizeclass_of(size)].colours, size / SIZECLASS_COLOUR);
     assert_int_equal(sizeclass_table[sizeclass_of(4096)].colours, 1);  /* whole pages stay whole, ... */
     assert_int_equal(sizeclass_table[sizeclass_of(32768)].colours, 1); /* ... and a slab has eight of these */
+    assert_in_range(sizeclass_table[sizeclass_of(16000)].colours, 128, 255); /* pages, too, are told apart */
     for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
         const struct sizeclass *row = &sizeclass_table[class];
         assert_true(row->size <= 128 || class >= SIZECLASS_USUAL || row->colours > 1);
