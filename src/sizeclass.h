@@ -2,15 +2,15 @@
  *
  * Owns the 72 size classes from 16 bytes to 32 KiB and what follows from a class: block size, how many
  * units a slab of it takes, how many blocks that makes, and how many of them a thread may keep at hand.
- * Up to 128 bytes a class every 16 bytes, above it eight classes a doubling. The table is a constant: it
+ * Up to 128 bytes a class every 16 bytes, above it eight classes a doubling, some a line longer or shorter. The table is a constant: it
  * needs no start-up, and its pages are shared by every process.
  *
  * The first lines of blocks that begin at the same places of each unit lie in few sets of a cache: of blocks of 512 bytes in an eighth of
  * them, of 1,152 in an 18th. So slabs have colours: the first block of one begins some lines behind the slab's start, of another elsewhere
  * (Bonwick 1994, "The slab allocator"; Afek, Dice and Morrison 2011, "Cache index-aware memory allocation"). What asks for more alignment
- * than is left has eight classes of its own, of powers of two, that are plain: without colours. docs/experiments/colours.md
+ * than is left has eight classes of its own, of powers of two, that are plain: without colours. docs/experiments/colours.md, colours-of-large-blocks.md
  *
- * P1  a class's block size is a multiple of 16, and of the power of two that the request is, if it is one
+ * P1  a class's block size is a multiple of 16, and of the power of two that the request is, if it is one of up to 64 bytes
  * P2  above 128 bytes at most 12.5 % of a block is waste inside it
  * P3  offset * inverse / 2^64 is the exact block number for every offset at which a block starts, and its fraction is
  *     below inverse / 2^64 exactly at those offsets (Lemire, Kaser and Kurz 2019, "Faster remainder by direct computation")
