@@ -214,8 +214,7 @@ static void alloc_free_small(uint32_t tag, void *block, const void *caller) {
 /* It has the tag of a large block, and is not the start of a live one. */
 static COLD void alloc_report_large(void *block) {
     const struct large *large = pagemap_record(block);
-    bool inside = large && !(pagemap_tag(block) != PAGEMAP_RUN_INSIDE && large_was_freed(large, block));
-    misuse_report(inside ? MISUSE_INSIDE : MISUSE_DOUBLE_FREE, block);
+    misuse_report(large && !large_was_freed(large, block) ? MISUSE_INSIDE : MISUSE_DOUBLE_FREE, block);
 }
 
 static NOINLINE void alloc_free_large_after(void *block, const void *caller) {

@@ -21,7 +21,7 @@
  * P6  a call works on magazines and outbox only by a heap that it loaded from heap_current itself (heap_load, heap_mine);
  *     only a visitor inside `visit` lets a thread's word stand for none until it goes, and a fork until the first call
  * P7  a guest, a block of another heap's slab, is in an array only, never in a spare, a pack or the marks
- * A refill asks for one magazine at most and gives up 16 packs, or 96 for each unit where waves of many end, with the magazines of classes that have none left, and 32 of each heap that a fork left; a flush puts back one, or what is marked, and SWEEPS_MOST others.
+ * A refill asks for one magazine at most and gives up 16 packs (so does a large block from new memory), and the runs of one large_yield, or 96 for each unit where waves of many end, with the magazines of classes that have none left, and 32 of each heap that a fork left; a flush puts back one, or what is marked, and SWEEPS_MOST others.
  */
 #ifndef HAKMEM_HEAP_H
 #define HAKMEM_HEAP_H

@@ -11,7 +11,6 @@ enum {
     FILLS_FROM = 64 << 10,          /* bytes of a class that are out: the next slab will be filled, too */
     FILLS_FROM_OF_MANY = 256 << 10, /* ... where each of several heaps may end with slabs that are not */
     POPULATED_FROM = 256 << 10,     /* ... and its pages are worth a call, if they come one by one */
-    YIELD_LEAST = 1 << 20,          /* bytes put by: less stays where a large block comes */
     CARVED_BY_HOSTS = 4,            /* blocks at once: most of what a host needs are guests to come */
 };
 
@@ -162,7 +161,7 @@ void heap_yield(struct heap *heap, size_t bytes) {
     if (superslab_dirty_bytes() >= bytes)
         return;
     visit_enter(&heap->visit);
-    if (heap->packs.bytes >= (bytes > YIELD_LEAST ? bytes : YIELD_LEAST))
+    if (heap->packs.bytes >= (bytes > LARGE_YIELD_LEAST ? bytes : LARGE_YIELD_LEAST))
         heap_give_up_packs(heap, 1);
     visit_leave(&heap->visit);
 }

@@ -38,7 +38,8 @@
 #define LARGE_HAND_MOST (7 * MIB / 2)
 
 #define LARGE_WAITING_SPARSE (8 * MIB)
-#define LARGE_YIELD_LEAST (1 * MIB) /* of what waits: less is worth no call (docs/decisions/0010) */
+/* Bytes that wait, or are put by, before they go to blocks of another kind: less is worth no call (docs/decisions/0010). */
+#define LARGE_YIELD_LEAST (1 * MIB)
 
 enum {
     LARGE_WAITING_FEW = 256,
@@ -79,9 +80,10 @@ struct large_hand {
  * blocks, and is not written for each block. */
 enum { LARGE_AT_HAND = -UNIT_SIZE };
 
-/* Whether `block`, which has the tag of a first unit, is the start of one at hand, which is nobody's. */
+/* Whether it is the start of one at hand, which is nobody's; and not in the second unit of one that is live. */
 static inline bool large_was_freed(const struct large *large, const void *block) {
-    return large->start == (const unsigned char *)block + LARGE_AT_HAND;
+    return large->start == (const unsigned char *)block + LARGE_AT_HAND &&
+           pagemap_tag(block) != PAGEMAP_RUN_INSIDE;
 }
 
 /* Where a block begins, live or waiting: from there on all else counts. */

@@ -47,7 +47,7 @@ static void large_clear_pages(unsigned char *start, size_t bytes) {
 void *large_clear(void *block, size_t bytes) {
     const struct large *large = pagemap_record(block);
     unsigned char *unit = large_unit(large);
-    size_t pages = align_up((size_t)((unsigned char *)block - unit) + bytes, os_page_size());
+    size_t pages = align_up(large_colour(large) + bytes, os_page_size());
     if (large->home || pages <= END || large_is_there(large, pages))
         return memset(block, 0, bytes);
     large_clear_pages(unit, pages);

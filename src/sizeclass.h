@@ -28,7 +28,8 @@
 #include <stdint.h>
 
 enum {
-    SIZECLASS_USUAL = 72, /* classes that malloc takes from; the plain ones follow */
+    SIZECLASS_USUAL =
+        72, /* that malloc takes from, but for whole pages of 4 and 32 KiB; the plain ones follow */
     SIZECLASS_PLAINS = 8, /* for more alignment than SIZECLASS_COLOUR: 256 bytes, 512, ... 32 KiB */
     SIZECLASS_PLAIN_FIRST = 256,
     SIZECLASS_COUNT = SIZECLASS_USUAL + SIZECLASS_PLAINS,
@@ -56,7 +57,8 @@ struct sizeclass {
     uint8_t magazine; /* blocks in a full magazine: at most 256 KiB */
     uint8_t colours;  /* how many there are, ... */
     uint8_t grain;    /* ... and 2 to the power of this many bytes from one to the next */
-    /* Where its size is a multiple of 64 bytes, of 128, ... of 4096: the first class from here on all of whose blocks start at one. */
+    /* Where its size, but for a line more or less, is a multiple of 64 bytes, of 128, ... of 4096: the first class from here on all of whose blocks
+     * start at one. */
     uint8_t aligned[SIZECLASS_TOLD_APART - SIZECLASS_TOLD_FROM + 1];
 };
 
@@ -76,10 +78,10 @@ static ALWAYS_INLINE bool sizeclass_divide(uint64_t offset, uint64_t inverse, ui
     return (uint64_t)product < inverse;
 }
 
-/* A fraction of 2^32 for the unit of this number: those of neighbours, which are likely alike, are far apart, whatever lies between them. The
+/* A fraction of 2^32 for a number, as that of a unit: those of neighbours, which are likely alike, are far apart, whatever lies between them. The
  * multiples of the golden ratio (Knuth, TAOCP 3, 6.4). */
-static ALWAYS_INLINE uint64_t sizeclass_golden(uint64_t unit) {
-    return (uint32_t)unit * 0x9e3779b9u;
+static ALWAYS_INLINE uint64_t sizeclass_golden(uint64_t number) {
+    return (uint32_t)number * 0x9e3779b9u;
 }
 
 /* Bytes from the start of a slab's first unit, which has this number, to its first block. */

@@ -1,17 +1,6 @@
 /* Unit tests of heap: several heaps in one thread. */
 #include "heap_elsewhere.h"
-
-bool large_hand_in_child(struct large_hand *hand) {
-    return hand->may;
-}
-
-void large_hands_in_child(unsigned hands) {
-    (void)hands;
-}
-
-void large_yield(size_t bytes) {
-    (void)bytes;
-}
+#include "no_large.h"
 
 static void check_idle(const struct heap *heap) {
     for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {

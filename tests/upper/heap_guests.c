@@ -1,6 +1,7 @@
 /* Unit tests of guests: when a heap hosts, what it keeps, and that none gets to where only its own blocks may be (P7). Heaps and the
  * rooms below are real; the program runs on one CPU, so that four heaps are a crowd. */
 #include "one_cpu.h"
+#include "no_large.h"
 
 #include "../../src/heap_guests.c"
 
@@ -9,18 +10,6 @@
 #include "unit/unit.h"
 
 #include <string.h>
-
-bool large_hand_in_child(struct large_hand *hand) {
-    return hand->may;
-}
-
-void large_hands_in_child(unsigned hands) {
-    (void)hands;
-}
-
-void large_yield(size_t bytes) {
-    (void)bytes;
-}
 
 enum { HEAPS = 5, HALF_MAGAZINE = 16 };
 

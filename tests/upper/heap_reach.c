@@ -1,26 +1,13 @@
 /* Unit tests of a visitor at the heap of a thread that sleeps, and of what a fork leaves. What is known of a thread is said
  * here; heaps and the rooms below are real. */
 #include "../../src/heap_reach.c"
+#include "no_large.h"
 
 #include "hands.h"
 #include "kernel.h"
 #include "unit/unit.h"
 
 #include <string.h>
-
-static unsigned hands_in_child;
-
-bool large_hand_in_child(struct large_hand *hand) {
-    return hand->may;
-}
-
-void large_hands_in_child(unsigned hands) {
-    hands_in_child = hands;
-}
-
-void large_yield(size_t bytes) {
-    (void)bytes;
-}
 
 static struct {
     enum reach_found begin, confirm; /* what is found */

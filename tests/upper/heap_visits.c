@@ -1,17 +1,6 @@
 /* Unit tests of heap: slabs that are lent, and visits. */
 #include "heap_elsewhere.h"
-
-bool large_hand_in_child(struct large_hand *hand) {
-    return hand->may;
-}
-
-void large_hands_in_child(unsigned hands) {
-    (void)hands;
-}
-
-void large_yield(size_t bytes) {
-    (void)bytes;
-}
+#include "no_large.h"
 
 /* A block that two threads free: when its slab is empty it is still on its way to the owner, and must not be
  * given to somebody else. */

@@ -1,17 +1,6 @@
 /* Unit tests of heap: whether a class comes in waves, and that what comes in waves goes to no slab. */
 #include "heap_walk.h"
-
-bool large_hand_in_child(struct large_hand *hand) {
-    return hand->may;
-}
-
-void large_hands_in_child(unsigned hands) {
-    (void)hands;
-}
-
-void large_yield(size_t bytes) {
-    (void)bytes;
-}
+#include "no_large.h"
 
 enum { CLASS = 2, OTHER = 3, MANY = 20000 };
 

@@ -3160,6 +3160,7 @@ static void large_begins_where_it_began(void **state) {
     unsigned char *block = coloured(100000);
     size_t colour = colour_of(block, 100000);
     struct large *large = record_of(block);
+    assert_false(large_was_freed(large, block + UNIT_SIZE)); /* it lives */
     large->due = 2;
     delete_block(block);
     assert_false(large_was_freed(large, block - colour));

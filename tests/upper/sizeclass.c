@@ -24,9 +24,12 @@ static void sizeclass_of_is_the_smallest_that_fits(void **state) {
     }
 }
 
-/* Blocks are as many as they would be without a line more; or one fewer, of 8 and 16 KiB. */
+/* Blocks are as many as they would be without a line more or less; or one fewer, of 8 and 16 KiB. */
 static void sizeclass_a_line_more_costs_no_block(void **state) {
     (void)state;
+    const struct sizeclass *page = &sizeclass_table[sizeclass_of(4000)];
+    assert_int_equal(page->blocks, UNIT_SIZE / 4096);
+    assert_int_equal(page->size / SIZECLASS_COLOUR % 2, 1);
     for (unsigned class = sizeclass_of(8192); class < SIZECLASS_USUAL; class ++) {
         const struct sizeclass *row = &sizeclass_table[class];
         size_t slab = (size_t)row->units << UNIT_SHIFT, round = row->size / KIB * KIB;
