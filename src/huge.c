@@ -11,7 +11,7 @@ struct huge_size {
     const void *_Atomic watched; /* the last block with small pages, NULL once it has told */
 };
 
-static struct {
+static struct huges {
     bool asks;
     struct huge_size sizes[HUGE_SIZES]; /* from HUGE_TELLS on, by doubling; the last one has no end */
 } huges;
@@ -53,10 +53,15 @@ bool huge_look(const void *start, size_t bytes) {
     return density == PAGES_DENSE;
 }
 
-/* What the last block with small pages shows by now. It may be gone: then the kernel does not say, or tells of another block. */
+/* What the last block with small pages, or a head of them, shows by now. It may be gone: then the kernel does not say, or tells of another block. */
 static enum pages_density huge_watched(const struct huge_size *size) {
     const void *watched = atomic_load_explicit(&size->watched, memory_order_relaxed);
-    return watched ? huge_density(watched, size == huges.sizes ? HUGE_TELLS : HUGE_LEAST) : PAGES_UNTOUCHED;
+    enum pages_density density = PAGES_UNTOUCHED;
+    bool head = ((uintptr_t)watched + HUGE_HEAD) % HUGE_LEAST == 0;
+    size_t bytes = head ? HUGE_HEAD : size == huges.sizes ? HUGE_TELLS : HUGE_LEAST;
+    if (huges.asks && watched)
+        pages_resident(watched, bytes, &density);
+    return density;
 }
 
 static enum huge_known huge_known_of(const struct huge_size *size) {
@@ -83,6 +88,21 @@ bool huge_suits(size_t bytes) {
     return huge_is_whole(huge_size_of(bytes));
 }
 
+void huge_leave(const void *start, size_t bytes) {
+    struct huge_size *size = huge_size_of(bytes);
+    const void *watched = atomic_load_explicit(&size->watched, memory_order_relaxed);
+    if ((uintptr_t)watched - (uintptr_t)start < bytes)
+        huge_learn(watched, bytes, huge_watched(size));
+}
+
+bool huge_follows(size_t bytes) {
+    struct huge_size *size = huge_size_of(bytes);
+    if (!huges.asks || bytes < 2 * HUGE_LEAST || huge_known_of(size) != HUGE_UNKNOWN ||
+        atomic_load_explicit(&size->watched, memory_order_relaxed))
+        return false;
+    return huge_is_whole(size - 1) && !limit_near() && limit_may_split();
+}
+
 bool huge_wants(size_t bytes) {
     struct huge_size *size = huge_size_of(bytes);
     if (!huges.asks || bytes < HUGE_TELLS || !huge_is_whole(size) || limit_near() || !limit_may_split())
@@ -104,5 +124,5 @@ bool huge_ask(void *start, size_t bytes) {
 }
 
 void huge_configure(bool huge_pages) {
-    huges.asks = huge_pages;
+    huges = (struct huges){.asks = huge_pages};
 }

@@ -4,9 +4,11 @@
  * it makes 512 pages resident for one. So small pages come first, and tell: where the pieces of a block that were touched at all
  * were touched nearly whole, the next blocks get huge pages. A program may have tables that it touches here and there beside buffers
  * that it fills: so what a block tells, it tells of those of its size, which are all within one doubling from HUGE_TELLS on.
- * docs/experiments/huge-pages-of-large-blocks.md
+ * Where blocks of a size are written whole, the first one that is twice as long has huge pages too, as of a vector that grows: but its first
+ * HUGE_HEAD bytes, which tell of those of its size. docs/experiments/huge-pages-of-large-blocks.md
  *
- * P1  no new mapping is to get huge pages before one of its size with small pages was seen to be written whole, or after one was not
+ * P1  no new mapping is to get huge pages before one of its size with small pages was seen to be written whole, or after one was not; but one
+ *     of which all that is known is that those of half its size are
  * P2  each HUGE_PROBE-th block of a size has small pages, so that what is known stays true
  *
  * Called by large alone, by any thread, under no lock but for huge_known and huge_fills: what is known is a hint, in relaxed atomics that pair with nothing.
@@ -22,6 +24,7 @@
 #define HUGE_LEAST \
     ((size_t)PAGES_AREA) /* bytes of a block that a huge page fits into; and where one begins */
 #define HUGE_TELLS MIB   /* bytes of the shortest block that tells: it may share a huge page with others */
+#define HUGE_HEAD (256 * KIB)
 enum { HUGE_PROBE = 32, HUGE_SIZES = 9 };
 
 /* How blocks of a size are written. */
@@ -30,6 +33,10 @@ enum huge_known { HUGE_UNKNOWN, HUGE_SPARSE, HUGE_WHOLE };
 /* Whether a new block of so many bytes is to be in huge pages; if a mapping of HUGE_LEAST or more, then it is to begin at a multiple of
  * that. Of each HUGE_PROBE-th the answer is no, and the one before it is looked at. */
 bool huge_wants(size_t bytes);
+
+/* Whether a new mapping of so many bytes is the first of its size, where those of half its size are written whole. It is to get huge pages, too, and to
+ * begin HUGE_HEAD bytes before a multiple of HUGE_LEAST: so much of it has small pages, and tells. */
+bool huge_follows(size_t bytes);
 
 /* Whether that would be the next answer: for who has huge pages elsewhere than in a mapping, which then is to be made. */
 bool huge_probe_is_due(size_t bytes);
@@ -46,7 +53,7 @@ bool huge_suits(size_t bytes);
 /* Asks for huge pages for what is not yet in memory of a mapping of ours. Returns whether the kernel heard. */
 bool huge_ask(void *start, size_t bytes);
 
-/* A mapping with small pages was made, of HUGE_TELLS bytes or more: it is looked at before the next one of its size is made.
+/* A mapping with small pages was made, or a head in one of so many bytes, HUGE_TELLS or more: it is looked at before the next one of its size is made.
  * NULL: the last one tells nothing. */
 void huge_watch(const void *start, size_t bytes);
 
@@ -54,10 +61,13 @@ void huge_watch(const void *start, size_t bytes);
  * It is watched no more, as the next block in it may be of another size. */
 void huge_learn(const void *start, size_t bytes, enum pages_density density);
 
+/* Another one's block went: what is watched of it is looked at, and watched no more. */
+void huge_leave(const void *start, size_t bytes);
+
 /* Looks at one, and learns from it, if it has HUGE_TELLS bytes. Returns whether it was written whole. */
 bool huge_look(const void *start, size_t bytes);
 
-/* Whether anything may be asked for. Told by lifecycle once. */
+/* Whether anything may be asked for; nothing is known then. Told by lifecycle once. */
 void huge_configure(bool huge_pages);
 
 #endif

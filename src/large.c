@@ -28,6 +28,8 @@ static NOINLINE void large_measure(struct large *large) {
         large->resident = pages_resident(large_unit(large), large->extent, &density);
         if (large_tells(large, large->extent))
             huge_learn(large_unit(large), large->extent, density);
+        else if (!large->home)
+            huge_leave(large_unit(large), large->extent);
         if (large->fresh && large->home && large->extent >= LARGE_FIELD_LEAST)
             dense_tell(DENSE_LARGE, large->resident, large->extent);
         large->fresh = false;

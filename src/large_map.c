@@ -24,7 +24,19 @@ static struct large *large_take_any(size_t bytes, size_t alignment) {
     return large;
 }
 
-struct large *large_map_as(size_t bytes, size_t alignment, size_t replaced, bool huge) {
+/* As the kernel is asked for it: HUGE_HEAD bytes before a multiple of HUGE_LEAST, if there is to be a head. */
+static unsigned char *large_map_pages(size_t bytes, size_t alignment, enum large_pages pages) {
+    size_t lead = pages == LARGE_PAGES_HEADED ? HUGE_LEAST - HUGE_HEAD : 0;
+    if (pages != LARGE_PAGES_SMALL && alignment < HUGE_LEAST)
+        alignment = HUGE_LEAST;
+    unsigned char *start =
+        os_map_aligned(lead + bytes, alignment, pagemap_hint_mapping(lead + bytes, alignment));
+    if (start && lead > 0)
+        os_unmap(start, lead);
+    return start ? start + lead : NULL;
+}
+
+struct large *large_map_as(size_t bytes, size_t alignment, size_t replaced, enum large_pages pages) {
     limit_count_mappings();
     if (!limit_take(bytes - replaced))
         return NULL;
@@ -34,14 +46,12 @@ struct large *large_map_as(size_t bytes, size_t alignment, size_t replaced, bool
         limit_give(bytes);
         return NULL;
     }
-    if (huge && alignment < HUGE_LEAST)
-        alignment = HUGE_LEAST;
     large->extent = bytes;
-    large->start = os_map_aligned(bytes, alignment, pagemap_hint_mapping(bytes, alignment));
+    large->start = large_map_pages(bytes, alignment, pages);
     if (large->start && pagemap_reserve(large->start, 1)) {
         os_name(large->start, bytes, OS_LARGE);
-        large->huge = huge && huge_ask(large->start, bytes);
-        if (!large->huge && bytes >= HUGE_TELLS)
+        large->huge = pages != LARGE_PAGES_SMALL && huge_ask(large->start, bytes);
+        if ((pages == LARGE_PAGES_HEADED || !large->huge) && bytes >= HUGE_TELLS)
             huge_watch(large->start, bytes);
         large_count_mapped(bytes);
         return large;
@@ -54,7 +64,17 @@ struct large *large_map_as(size_t bytes, size_t alignment, size_t replaced, bool
 }
 
 struct large *large_map(size_t bytes, size_t alignment, size_t replaced) {
-    return large_map_as(bytes, alignment, replaced, huge_wants(bytes) && bytes >= HUGE_LEAST);
+    enum large_pages pages = LARGE_PAGES_SMALL;
+    if (huge_wants(bytes) && bytes >= HUGE_LEAST)
+        pages = LARGE_PAGES_HUGE;
+    else if (alignment == UNIT_SIZE && replaced == 0 && huge_follows(bytes))
+        pages = LARGE_PAGES_HEADED;
+    return large_map_as(bytes, alignment, replaced, pages);
+}
+
+struct large *large_map_to_move(const struct large *large, size_t bytes) {
+    return large_is_headed(large) ? large_map_as(bytes, UNIT_SIZE, large->extent, LARGE_PAGES_HEADED)
+                                  : large_map(bytes, UNIT_SIZE, large->extent);
 }
 
 bool large_lay_over(const struct large *large, const struct large *target, struct seams *result) {
@@ -109,7 +129,7 @@ static bool large_stretch(struct large *large, size_t bytes) {
         return true;
     }
     limit_give(bytes - before);
-    struct large *target = large_map(bytes, UNIT_SIZE, before);
+    struct large *target = large_map_to_move(large, bytes);
     if (!target)
         return false;
     if (!large_move_pages(large, target)) {
@@ -166,10 +186,7 @@ bool large_fill(struct large *large, size_t from) {
         struct large *donor = large_take_donor(end - from);
         piece = donor ? large_give_pages(donor, large, end, end - from) : 0;
     }
-    bool any = end < large->extent;
-    if (any)
-        huge_watch(NULL, large->extent);
-    return any;
+    return end < large->extent;
 }
 
 /* For a long block, or where something that waits would have to go home for a new one: the longest mapping that waits and is
@@ -187,11 +204,14 @@ static struct large *large_take_stretched(size_t bytes, size_t alignment) {
     if (!large)
         return NULL;
     size_t before = large->extent;
-    bool suits = !large->huge || huge_suits(bytes);
+    bool follows = huge_follows(bytes),
+         suits = follows ? large_goes_on_with_head(large) : !large->huge || huge_suits(bytes);
     if (suits && large_stretch(large, bytes)) {
-        large_fill(large, before);
+        large->huge = large->huge || (huge_fills(bytes) && huge_ask(large_unit(large), bytes));
+        if (!follows)
+            large_fill(large, before);
         large->given = true; /* what it has in memory is of a block of another size */
-        huge_watch(NULL, bytes);
+        huge_watch(follows ? large_unit(large) + before : NULL, bytes);
         return large;
     }
     large_settle(large);
@@ -204,7 +224,12 @@ static struct large *large_map_crowded(size_t bytes, size_t alignment, bool *zer
     bool crowded = large_is_crowded(bytes);
     favour_release(&larges.lock);
     struct large *large = large_map(bytes, alignment, 0);
-    *zeroed = large && !(crowded && large_fill(large, 0));
+    if (!large)
+        return NULL;
+    bool filled = crowded && !large_is_headed(large) && large_fill(large, 0);
+    if (filled)
+        huge_watch(NULL, bytes);
+    *zeroed = !filled;
     return large;
 }
 

@@ -292,11 +292,24 @@ static inline bool large_tells(const struct large *large, size_t bytes) {
     return bytes >= HUGE_TELLS && !large->home && !large->huge && !large->given;
 }
 
+/* It began with a head (huge_follows); and what it goes on with would be one again. */
+static inline bool large_is_headed(const struct large *large) {
+    return large->huge && ((uintptr_t)large_unit(large) + HUGE_HEAD) % HUGE_LEAST == 0;
+}
+
+static inline bool large_goes_on_with_head(const struct large *large) {
+    return large->huge && ((uintptr_t)large_unit(large) + large->extent + HUGE_HEAD) % HUGE_LEAST == 0;
+}
+
 /* A new mapping. `replaced` bytes are held by the block that is to move into it. */
 struct large *large_map(size_t bytes, size_t alignment, size_t replaced);
 
-/* The same, with huge pages or to tell. */
-struct large *large_map_as(size_t bytes, size_t alignment, size_t replaced, bool huge);
+/* The same, with small pages, which tell; with huge ones; or with those but for a head, which tells. */
+enum large_pages { LARGE_PAGES_SMALL, LARGE_PAGES_HUGE, LARGE_PAGES_HEADED };
+struct large *large_map_as(size_t bytes, size_t alignment, size_t replaced, enum large_pages pages);
+
+/* A new mapping that the pages of a block are to move into: huge ones stay whole. */
+struct large *large_map_to_move(const struct large *large, size_t bytes);
 
 /* The areas of `target` when those of a block have been laid over its first ones. False: they would be too many, or what is
  * behind them is worth nothing. */

@@ -137,7 +137,7 @@ static void *large_resize_run(struct large *large, size_t bytes) {
         pagemap_set(large_unit(large) + before, more, PAGEMAP_RUN_INSIDE, large);
         return large_set(large, bytes, bytes);
     }
-    return moves ? large_move(large, bytes, large_map(extent, UNIT_SIZE, before)) : NULL;
+    return moves ? large_move(large, bytes, large_map_to_move(large, extent)) : NULL;
 }
 
 /* Whether what a mapping of `extent` bytes has beyond `bytes` may stay: it counts as slack, and there is room for it among what waits. */
@@ -207,7 +207,7 @@ static void *large_resize_mapping(struct large *large, size_t bytes) {
     size_t last = seams_last(&large->seams);
     if (!os_remap(large_unit(large) + last, before - last, extent - last)) {
         limit_give(extent - before);
-        void *moved = large_move(large, bytes, large_map(extent, UNIT_SIZE, before));
+        void *moved = large_move(large, bytes, large_map_to_move(large, extent));
         return moved ? moved : large_move_away(large, bytes, extent);
     }
     large_count_mapped(extent - before);

@@ -52,7 +52,8 @@ struct large *large_new_solid(size_t bytes, size_t fit, bool *zeroed) {
         return NULL;
     }
     bool huge = huge_wants(bytes);
-    struct large *large = large_map_as(huge ? extent : fit, UNIT_SIZE, 0, huge);
+    struct large *large =
+        large_map_as(huge ? extent : fit, UNIT_SIZE, 0, huge ? LARGE_PAGES_HUGE : LARGE_PAGES_SMALL);
     if (!large)
         return NULL;
     large->solid = large->huge;

@@ -116,6 +116,74 @@ static void huge_P1_one_size_tells_nothing_of_another(void **state) {
     assert_true(os_unmap(sparse, 2 * BLOCK));
 }
 
+/* The first of a size where those of half of it are written whole. Of nothing else follows anything. */
+static void huge_P1_a_size_follows_the_one_of_half_of_it(void **state) {
+    (void)state;
+    assert_false(huge_follows(BLOCK));
+    huge_learn(NULL, BLOCK / 2, PAGES_DENSE);
+    assert_true(huge_follows(BLOCK) && huge_follows(2 * BLOCK - 64 * KIB));
+    assert_false(huge_follows(BLOCK / 2) || huge_follows(2 * BLOCK));
+    assert_false(huge_wants(BLOCK) || huge_suits(BLOCK));
+    assert_int_equal(huge_known(BLOCK), HUGE_UNKNOWN);
+    huge_watch(block, BLOCK); /* another one is to tell */
+    assert_false(huge_follows(BLOCK));
+    huge_watch(NULL, BLOCK);
+    huge_configure(false);
+    assert_false(huge_follows(BLOCK));
+    huge_configure(true);
+    huge_learn(NULL, BLOCK, PAGES_SPARSE);
+    assert_false(huge_follows(BLOCK));
+    huge_learn(NULL, HUGE_TELLS, PAGES_DENSE);
+    assert_false(huge_follows(2 * HUGE_TELLS)); /* no huge page fits in beside a head */
+    huge_learn(NULL, BLOCK / 2, PAGES_SPARSE);
+    assert_false(huge_follows(2 * BLOCK));
+}
+
+/* Also where the shorter one lives, and has told nothing until it is looked at. */
+static void huge_follows_what_is_watched(void **state) {
+    (void)state;
+    huge_watch(block, BLOCK);
+    assert_false(huge_follows(2 * BLOCK));
+    memset(block, 1, BLOCK);
+    assert_true(huge_follows(2 * BLOCK));
+}
+
+/* What is behind a head is in huge pages, and says nothing. */
+static void huge_heads_tell(void **state) {
+    (void)state;
+    unsigned char *head = block + HUGE_LEAST - HUGE_HEAD;
+    huge_watch(head, BLOCK);
+    memset(block + HUGE_LEAST, 1, HUGE_LEAST);
+    assert_false(huge_wants(BLOCK));
+    memset(head, 1, HUGE_HEAD);
+    assert_true(huge_wants(BLOCK));
+    huge_learn(NULL, BLOCK, PAGES_SPARSE);
+    huge_watch(block + HUGE_LEAST, BLOCK); /* that is none */
+    assert_true(huge_suits(BLOCK));
+}
+
+/* It is looked at when its block goes, wherever in it it is; but nobody else's. */
+static void huge_heads_tell_when_their_blocks_go(void **state) {
+    (void)state;
+    unsigned char *head = block + HUGE_LEAST - HUGE_HEAD;
+    huge_watch(head, BLOCK);
+    head[0] = 1;
+    huge_leave(head - BLOCK, BLOCK);
+    huge_leave(head + 1, BLOCK);
+    huge_leave(block, BLOCK / 2);
+    assert_int_equal(huge_known(BLOCK), HUGE_UNKNOWN);
+    assert_ptr_equal(huge_size_of(BLOCK)->watched, head);
+    huge_leave(block, BLOCK);
+    assert_int_equal(huge_known(BLOCK), HUGE_SPARSE);
+    assert_null(huge_size_of(BLOCK)->watched);
+    huge_leave(block, BLOCK); /* nothing is watched */
+    assert_int_equal(huge_known(BLOCK), HUGE_SPARSE);
+    memset(head, 1, HUGE_HEAD);
+    huge_watch(head, BLOCK);
+    huge_leave(head, BLOCK);
+    assert_int_equal(huge_known(BLOCK), HUGE_WHOLE);
+}
+
 static void huge_a_size_is_a_doubling(void **state) {
     (void)state;
     assert_ptr_equal(huge_size_of(HUGE_TELLS), huges.sizes);
@@ -169,8 +237,10 @@ static void huge_is_not_asked_for_where_it_may_not(void **state) {
     limit.tight = false;
     assert_true(huge_wants(BLOCK));
     limit_configure(SIZE_MAX, 16 * MIB, 0);
+    assert_true(huge_follows(2 * BLOCK));
     limit_hold(15 * MIB);
     assert_false(huge_wants(BLOCK)); /* near the soft limit */
+    assert_false(huge_follows(2 * BLOCK));
     limit_give(15 * MIB);
     assert_true(huge_wants(BLOCK));
     huge_configure(false);
@@ -194,6 +264,10 @@ int main(void) {
         cmocka_unit_test_setup_teardown(huge_P1_nothing_is_known_at_first, setup, teardown),
         cmocka_unit_test_setup_teardown(huge_P1_a_sparse_block_says_no, setup, teardown),
         cmocka_unit_test_setup_teardown(huge_P1_one_size_tells_nothing_of_another, setup, teardown),
+        cmocka_unit_test_setup_teardown(huge_P1_a_size_follows_the_one_of_half_of_it, setup, teardown),
+        cmocka_unit_test_setup_teardown(huge_follows_what_is_watched, setup, teardown),
+        cmocka_unit_test_setup_teardown(huge_heads_tell, setup, teardown),
+        cmocka_unit_test_setup_teardown(huge_heads_tell_when_their_blocks_go, setup, teardown),
         cmocka_unit_test_setup_teardown(huge_a_size_is_a_doubling, setup, teardown),
         cmocka_unit_test_setup_teardown(huge_looks_at_blocks_that_tell, setup, teardown),
         cmocka_unit_test_setup_teardown(huge_knows_three_states, setup, teardown),

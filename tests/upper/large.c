@@ -1498,6 +1498,8 @@ static void large_solid_takes_the_place_of_what_waits(void **state) {
     void *block = new_solid(2 * MIB + UNIT_SIZE);
     assert_int_equal(larges.mapped_bytes, mapped - 3 * MIB + 2 * HUGE_LEAST);
     wait_ordinary(MIB + 5 * UNIT_SIZE);
+    huge_learn(NULL, LARGE_FIELD_MOST + MIB,
+               PAGES_SPARSE); /* else it would be of huge pages, too, and go whole */
     wait_ordinary(LARGE_FIELD_MOST + MIB);
     unsigned waiting = larges.waiting;
     void *longer = new_solid(3 * MIB);
@@ -2851,6 +2853,44 @@ static void large_huge_pages_of_one_size_are_not_for_another(void **state) {
     check_cache();
 }
 
+static bool has_head(void *block) {
+    return is_huge(block) && (uintptr_t)((unsigned char *)block + HUGE_HEAD) % HUGE_LEAST == 0;
+}
+
+/* Of a size of which nothing is known, as setup_huge says nothing of it. Wherever it goes, it is told apart from what has no head. */
+static void large_first_of_its_size_has_a_head(void **state) {
+    enum { FIRST = 128 * MIB, NEXT = 256 * MIB };
+    (void)state;
+    skip_without_huge_pages();
+    huge_learn(NULL, FIRST / 2, PAGES_DENSE);
+    size_t mapped = larges.mapped_bytes;
+    unsigned char *first = new_block(FIRST), *second = new_block(FIRST);
+    assert_true(has_head(first) && !is_huge(second)); /* the first one has told nothing yet */
+    assert_int_equal(larges.mapped_bytes - mapped, 2 * (size_t)FIRST);
+    first[FIRST - 1] = 1;
+    delete_block(second);
+    kernel.remap.refuse = 1; /* in place */
+    first = large_resize(record_of(first), FIRST + FIRST / 8);
+    assert_true(first && has_head(first) && first[FIRST - 1] == 1);
+    delete_block(first);
+    large_purge(0, ALWAYS);
+    huge_configure(true); /* nothing is known again */
+    huge_learn(NULL, FIRST / 2, PAGES_DENSE);
+    first = new_block(FIRST);
+    memset(first, 1, HUGE_HEAD);
+    delete_block(first);
+    assert_int_equal(huge_known(FIRST), HUGE_WHOLE);
+    unsigned char *next = new_block(NEXT); /* what waits is stretched, and goes on with a head */
+    assert_true(has_head(next) && record_of(next)->given);
+    assert_int_equal(spare_waiting_bytes(), 0);
+    assert_int_equal(seams_count(&record_of(next)->seams), 0);
+    memset(next + FIRST, 1, HUGE_HEAD);
+    assert_true(huge_suits(NEXT));
+    delete_block(next);
+    large_purge(0, ALWAYS);
+    check_cache();
+}
+
 static void *grown(void *block, size_t size) {
     unsigned char *start = large_resize(record_of(block), size);
     assert_non_null(start);
@@ -3381,6 +3421,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(large_huge_pages_after_a_free, setup_huge, teardown_huge),
         cmocka_unit_test_setup_teardown(large_huge_pages_of_one_size_are_not_for_another, setup_huge,
                                         teardown_huge),
+        cmocka_unit_test_setup_teardown(large_first_of_its_size_has_a_head, setup_huge, teardown_huge),
         cmocka_unit_test_setup_teardown(large_that_grows_gets_huge_pages_where_it_was_written_whole,
                                         setup_huge, teardown_huge),
         cmocka_unit_test_setup_teardown(large_that_moves_gets_huge_pages_too, setup_huge, teardown_huge),
