@@ -103,6 +103,7 @@ static ALWAYS_INLINE void alloc_count_large(const void *block, size_t size, cons
     if (UNLIKELY(heap_watched != NULL))
         alloc_watch_large(block, size, caller);
     purge_after_take();
+    janitor_after_large(caller);
 }
 
 /* For a run, of what the thread has put by. */

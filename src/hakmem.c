@@ -37,6 +37,7 @@
 #include "spare.c"
 
 #include "large.c"
+#include "large_ahead.c"
 #include "large_clear.c"
 #include "large_field.c"
 #include "large_hand.c"

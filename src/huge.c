@@ -84,6 +84,10 @@ bool huge_fills(size_t bytes) {
     return huges.asks && huge_known(bytes) == HUGE_WHOLE;
 }
 
+bool huge_is_unknown(size_t bytes) {
+    return huges.asks && huge_known(bytes) == HUGE_UNKNOWN;
+}
+
 bool huge_suits(size_t bytes) {
     return huge_is_whole(huge_size_of(bytes));
 }

@@ -47,6 +47,9 @@ enum huge_known huge_known(size_t bytes);
 /* Whether they are known to be written whole, and huge pages may be asked for; looks at nothing. */
 bool huge_fills(size_t bytes);
 
+/* Whether huge pages may be asked for, and nothing is known yet; looks at nothing. */
+bool huge_is_unknown(size_t bytes);
+
 /* Whether a mapping that has huge pages may become one of so many bytes, HUGE_LEAST or more. */
 bool huge_suits(size_t bytes);
 

@@ -17,6 +17,9 @@ enum { PATIENCE = 10 };            /* looks without a result */
 #define ASK_FIRST_NS 1000000000ULL /* until the first question whether anybody is left */
 #define FILTER_LOOK_NS 100000ULL   /* while it goes, because of a filter */
 enum { FILTER_LOOKS = 1000 };
+#define LOOK_AHEAD_NS \
+    500000ULL /* until the first look at a block that is being written; then twice as long, and so on */
+enum { LOOKS_AHEAD = 7 };
 #define ASK_LONGEST_NS (1ULL << 46) /* most of a day */
 /* Of the stack. libc takes the program's static thread-local storage out of it, and refuses what is too little. */
 #define STACK_LEAST (256 * KIB)
@@ -32,8 +35,9 @@ static struct {
     _Atomic uint32_t gone;    /* futex: times that the last of them went */
     _Atomic uint64_t looked;  /* ns: when a slow path did the janitor's work last */
     _Atomic uint64_t again;   /* ns: there were too many threads, until then none is tried to be started */
-    _Atomic bool unwanted;    /* there is a filter, or will be; seq_cst, as threads */
-    uint64_t delay_ns;        /* this and the next are written once, before there are threads */
+    _Atomic bool soon; /* a long block is awaited; relaxed: what is seen late is looked at after the rest */
+    _Atomic bool unwanted; /* there is a filter, or will be; seq_cst, as threads */
+    uint64_t delay_ns;     /* this and the next are written once, before there are threads */
     bool allowed;
     sigset_t mask;               /* of the thread that started it */
     struct os_text libc, linker; /* who is there may hold one of libc's locks that starting a thread needs */
@@ -78,6 +82,28 @@ static bool janitor_leaves(void) {
     return false;
 }
 
+/* What is awaited tells within the first milliseconds, if ever. */
+static void janitor_look_ahead(uint32_t gone) {
+    if (!atomic_exchange_explicit(&janitor.soon, false, memory_order_relaxed))
+        return;
+    bool more = true;
+    for (unsigned looks = 0; more && looks < LOOKS_AHEAD && !janitor_is_alone(); looks++) {
+        limit_rest(&janitor.gone, gone, LOOK_AHEAD_NS << looks);
+        more = large_look_ahead();
+    }
+}
+
+/* For the delay, but for what is awaited meanwhile. */
+static void janitor_rest(uint32_t gone) {
+    uint64_t end = os_now_ns() + janitor.delay_ns, now;
+    do {
+        janitor_look_ahead(gone);
+        now = os_now_ns();
+        if (now < end && !janitor_is_alone())
+            limit_rest(&janitor.gone, gone, end - now);
+    } while (atomic_load_explicit(&janitor.soon, memory_order_relaxed) && !janitor_is_alone());
+}
+
 /* Looks until there is nothing left to do, or for a while nothing could be done: a heap that is at work all the time has
  * nothing at rest. */
 static void janitor_look_on(void) {
@@ -85,7 +111,7 @@ static void janitor_look_on(void) {
     for (unsigned fruitless = 0; looked.later && fruitless < PATIENCE; fruitless++) {
         uint32_t gone = atomic_load_explicit(&janitor.gone, memory_order_seq_cst);
         if (!janitor_is_alone())
-            limit_rest(&janitor.gone, gone, janitor.delay_ns);
+            janitor_rest(gone);
         if (janitor_is_alone())
             return;
         janitor_listen();
@@ -227,6 +253,16 @@ NOINLINE void janitor_call(const void *caller) {
 static COLD bool janitor_may_shed(void) {
     return atomic_load_explicit(&janitor.state, memory_order_relaxed) == JANITOR_RUNS &&
            __atomic_load_n(&superslab_has_huge, __ATOMIC_RELAXED);
+}
+
+COLD void janitor_call_soon(const void *caller) {
+    if (heap_is_in_watch() || janitor.delay_ns == 0)
+        return;
+    atomic_store_explicit(&janitor.soon, true, memory_order_relaxed);
+    if (!janitor_wake(caller))
+        return;
+    atomic_store_explicit(&large_is_awaited, false, memory_order_relaxed);
+    os_wake(&janitor.gone, 1); /* it may rest */
 }
 
 COLD void janitor_call_taken(const void *caller) {

@@ -1,6 +1,7 @@
 /* janitor: who gives free memory home, and when.
  *
- * Owns a thread. It is started by the first slow path that has freed JANITOR_LEAST bytes of a process that holds as much,
+ * Owns a thread. It is started by the first slow path that has freed JANITOR_LEAST bytes of a process that holds as much, or made a
+ * long block of which nobody knows how it is written (large_look_ahead: it looks within half a ms, 1, 2 ... 32),
  * looks every HAKMEM_PURGE_DELAY (see purge) until nothing is left to do, and sleeps until somebody frees
  * that much again. It never allocates and takes no part in what the program does: all signals are blocked, its name is
  * hakmem-janitor, and at the end of the process it just ends. It goes when the last thread that has allocated goes, so that
@@ -13,7 +14,7 @@
  * paths look, once in a delay at most, and at a bounded piece.
  *
  * P1  an idle process is not woken, but for that question: the janitor looks again only after something was freed, or taken by several
- *     threads, or by one of a heap in huge pages
+ *     threads, or by one of a heap in huge pages, or was a long block
  * P2  no thread is started from inside of libc or the dynamic linker, which may hold locks that this needs
  * P3  errno stays what it was
  * P4  it does not keep a process alive whose other threads have ended, or for no longer than it had been idle
@@ -50,6 +51,15 @@ static inline void janitor_after_free(const void *caller) {
     if (UNLIKELY(superslab_dirty_bytes() > purge_keep_free) || limit_near())
         purge_step();
     janitor_after_rest(caller);
+}
+
+/* Wakes the janitor for a long block that it is to look at while that is written. */
+void janitor_call_soon(const void *caller);
+
+/* After a slow path has taken a large block. */
+static inline void janitor_after_large(const void *caller) {
+    if (UNLIKELY(atomic_load_explicit(&large_is_awaited, memory_order_relaxed)))
+        janitor_call_soon(caller);
 }
 
 #define JANITOR_NEVER (SIZE_MAX / 2)

@@ -53,6 +53,8 @@ struct large *large_map_as(size_t bytes, size_t alignment, size_t replaced, enum
         large->huge = pages != LARGE_PAGES_SMALL && huge_ask(large->start, bytes);
         if ((pages == LARGE_PAGES_HEADED || !large->huge) && bytes >= HUGE_TELLS)
             huge_watch(large->start, bytes);
+        if (!large->huge)
+            large_await(large->start, bytes);
         large_count_mapped(bytes);
         return large;
     }
@@ -69,7 +71,10 @@ struct large *large_map(size_t bytes, size_t alignment, size_t replaced) {
         pages = LARGE_PAGES_HUGE;
     else if (alignment == UNIT_SIZE && replaced == 0 && huge_follows(bytes))
         pages = LARGE_PAGES_HEADED;
-    return large_map_as(bytes, alignment, replaced, pages);
+    struct large *large = large_map_as(bytes, alignment, replaced, pages);
+    if (!large && pages == LARGE_PAGES_HEADED) /* there may be room without what lies before it */
+        large = large_map_as(bytes, alignment, replaced, LARGE_PAGES_SMALL);
+    return large;
 }
 
 struct large *large_map_to_move(const struct large *large, size_t bytes) {

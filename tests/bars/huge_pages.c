@@ -1,9 +1,10 @@
 /*
  * huge_pages: is memory that is written whole faulted by the huge page, and memory that is not, left in small ones?
  *
- * Page faults: blocks of 16 MiB that are all written, kept; a vector that doubles to 256 MiB and is written as it grows; 64 MiB of blocks
+ * Page faults: blocks of 16 MiB that are all written, kept; a vector that doubles to 256 MiB and is written as it grows; the first two
+ * blocks of 128 MiB of a process, but for 2 MiB of one that it has a while to be looked at after; 64 MiB of blocks
  * of 11,500, of 30,000 and of 250,000 bytes that are all written. Resident memory over what was touched: as many blocks of 16 MiB of
- * which one byte in each 64 KiB is written; the same while blocks of 3 MiB that are all written come between, once
+ * which one byte in each 64 KiB is written; the first block of 128 MiB, likewise; the same while blocks of 3 MiB that are all written come between, once
  * kept, once freed and taken in turn; after some of 8 MiB that are all written, but for the first one, which is believed to be so, too; 64 MiB of
  * blocks of those sizes of which the ends and one byte in each 16 KiB are.
  * Both: that vector as C++ has it, by a new block, a copy and a free; 33 MiB of blocks of 1,000 bytes, beside 64 of which the ends are written; some blocks at a time of any size, all
@@ -22,6 +23,7 @@ enum {
     BLOCKS = 16,
     STRIDE = 64 << 10,
     BUFFER = 3 * MEBI,
+    FIRST = 128 * MEBI,
     SMALL = BLOCK / PAGE
 };
 /* Faults: those of one block in small pages, which tells; of the rest one for each huge page; and a quarter of a block more. */
@@ -30,6 +32,7 @@ enum {
     BAR_VECTOR = SMALL / 2,
     /* Of each length from 2 to 256 MiB what tells; and a huge page each 2 MiB, and what is shorter. */
     BAR_COPIED = 8 * (2 * MEBI / PAGE) + 1100,
+    BAR_FIRST = SMALL / 4,         /* 127 huge pages; and once more as many small ones as a huge one has */
     BAR_MEDIUM = 32 * MEBI / PAGE, /* half of them */
     BAR_BESIDE = 16 * MEBI / PAGE  /* likewise, of 33 MiB */
 };
@@ -46,7 +49,7 @@ static const struct replaced {
                     {64, 64, 250, 1700, 180}};
 enum { SLOTS_MOST = 64, TAKEN = 4000 };
 enum {
-    NAMED = 8,
+    NAMED = 10,
     REPLACED = sizeof replacements / sizeof *replacements,
     LONG = 11500,
     SHORT = 1000,
@@ -111,6 +114,76 @@ static void copied_vector(void) {
     bar_at_most("a vector that is copied", count, BAR_COPIED, BAR_COPIED);
     bar_at_most("... resident of what was live", percent, BAR_SPARSE, BAR_SPARSE);
     free(bytes);
+}
+
+/* Whether the kernel has been asked for huge pages there, by /proc/self/smaps. */
+static bool is_huge(const void *at) {
+    FILE *smaps = fopen("/proc/self/smaps", "r");
+    char line[512];
+    bool inside = false, huge = false;
+
+    CHECK(smaps != NULL);
+    while (fgets(line, sizeof line, smaps) != NULL) {
+        unsigned long from, to;
+
+        if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
+            inside = from <= (uintptr_t)at && (uintptr_t)at < to;
+        if (inside && strncmp(line, "VmFlags:", 8) == 0)
+            huge = strstr(line, " hg") != NULL;
+    }
+    fclose(smaps);
+    return huge;
+}
+
+static bool both_become_huge(void) {
+    for (int ms = 0; ms < 1000; ms += 10) {
+        if (is_huge(blocks[0] + BLOCK) && is_huge(blocks[1] + BLOCK))
+            return true;
+        usleep(10000);
+    }
+    return false;
+}
+
+/* Two of one length, the first ones of the process: what is written of one while it is looked at says how the rest will be. Where this thread did not
+ * come to write meanwhile, the next ones are. */
+static void first(void) {
+    size_t begun = BLOCK / 8, size = 2 * FIRST;
+    bool huge = false;
+
+    while (!huge && size > 2 * BLOCK) {
+        size /= 2;
+        for (int i = 0; i < 2; i++) {
+            blocks[i] = malloc(size);
+            CHECK(blocks[i] != NULL);
+        }
+        memset(blocks[0], 1, begun);
+        huge = both_become_huge();
+    }
+    long before = page_faults(), small = (long)(2 * size - begun) / PAGE;
+    memset(blocks[0] + begun, 1, size - begun);
+    memset(blocks[1], 1, size);
+    long count = page_faults() - before;
+    printf(
+        "the first two blocks of %zu MiB, %s when 2 MiB were written: %ld page faults for the rest, in small "
+        "pages %ld\n",
+        size / MEBI, huge ? "looked at" : "not looked at", count, small);
+    bar_at_most("first blocks", count, BAR_FIRST, BAR_FIRST);
+}
+
+static void first_sparse(void) {
+    long before = rss_kib(), touched = FIRST / APART * (PAGE / 1024);
+
+    blocks[0] = malloc(FIRST);
+    CHECK(blocks[0] != NULL);
+    for (size_t at = 0; at < FIRST; at += APART) {
+        blocks[0][at] = 1;
+        if (at % BLOCK == 0)
+            usleep(25000);
+    }
+    long percent = (rss_kib() - before) * 100 / touched;
+    printf("the first block of 128 MiB, a byte in each 16 KiB: %ld %% of the touched pages are resident\n",
+           percent);
+    bar_at_most("a first block that is written here and there", percent, BAR_SPARSE, BAR_SPARSE);
 }
 
 static void sparse(void) {
@@ -297,8 +370,8 @@ static void replaced(const struct replaced *of) {
 
 static int measure(int which) {
     static void (*const measures[])(void) = {
-        whole,         vector,           sparse, kept_between_whole, taken_between_whole, whole_beside_sparse,
-        copied_vector, sparse_after_half};
+        whole,         vector, sparse,       kept_between_whole, taken_between_whole, whole_beside_sparse,
+        copied_vector, first,  first_sparse, sparse_after_half};
     static const size_t sizes[] = {LONG, 30000, 250000};
 
     setvbuf(stdout, NULL, _IOLBF, 4096);

@@ -104,6 +104,14 @@ static struct {
     _Atomic bool prepared; /* barriers were asked for before it looked */
 } fake;
 
+/* What is awaited, and looks at it: how often, and after how many it is known. */
+_Atomic bool large_is_awaited;
+static _Atomic unsigned ahead, ahead_known;
+
+bool large_look_ahead(void) {
+    return ++ahead < ahead_known;
+}
+
 static struct heap mine;
 static _Atomic size_t taken, given, touched, staying;
 static _Atomic bool several_threads;
@@ -180,6 +188,8 @@ static int setup(void **state) {
     superslab_has_huge = false;
     touched = 2 * JANITOR_LEAST;
     several_threads = false;
+    large_is_awaited = false;
+    ahead = ahead_known = 0;
     atomic_store(&janitor.looked, 0);
     janitor_configure(1, false);
     janitor.threads = 1;
@@ -415,6 +425,60 @@ static void let_go(void) {
     janitor_thread_came();
 }
 
+/* Until it is known how it is written, or will not be soon; nothing has to be freed, nor be much. */
+static void janitor_looks_ahead_at_long_blocks(void **state) {
+    (void)state;
+    if (atomic_load(&janitor.state) == JANITOR_RUNS)
+        let_go();
+    touched = 0;
+    janitor_after_large(outside()); /* there is none */
+    large_is_awaited = true;
+    janitor_after_large(outside()); /* nor a thread */
+    assert_true(large_is_awaited);
+    janitor_configure(0, true);
+    janitor_after_large(outside()); /* switched off */
+    assert_int_equal(atomic_load(&janitor.state), JANITOR_NONE);
+    janitor_configure(1, true);
+    ahead_known = 3;
+    janitor_after_large(outside());
+    assert_false(large_is_awaited);
+    await_looks(1);
+    await_sleep();
+    assert_int_equal(ahead, 3);
+    ahead_known = 1000;
+    large_is_awaited = true;
+    janitor_after_large(outside());
+    await_looks(2);
+    await_sleep();
+    assert_int_equal(ahead, 3 + LOOKS_AHEAD);
+    mine.flushed += JANITOR_LEAST;
+    janitor_after_free(outside());
+    await_looks(3);
+    await_sleep();
+    assert_int_equal(ahead, 3 + LOOKS_AHEAD); /* nothing is awaited */
+}
+
+/* In the middle of a rest, however long, which goes on then. */
+static void janitor_looks_ahead_while_it_rests(void **state) {
+    (void)state;
+    janitor_configure(3600000, true);
+    mine.flushed += JANITOR_LEAST;
+    janitor_after_free(outside());
+    for (unsigned i = 1; i <= 3; i++) {
+        large_is_awaited = true;
+        for (int ms = 0; ahead < i; ms++) { /* it may just be about to rest */
+            if (ms > 60000)
+                fail_msg("%u looks ahead, not %u", ahead, i);
+            janitor_call_soon(outside());
+            usleep(1000);
+        }
+        ahead = i;
+    }
+    assert_int_equal(fake.looks, 0);
+    large_is_awaited = false;
+    let_go();
+}
+
 /* Asleep, or in the middle of a rest however long: it goes with the last thread, starts no other while there is none, and is
  * there again for the next. */
 static void janitor_P4_goes_with_the_last_thread(void **state) {
@@ -558,6 +622,8 @@ int main(void) {
         cmocka_unit_test_setup(janitor_gives_up_what_never_rests, setup),
         cmocka_unit_test_setup(janitor_goes_on_while_it_reaches_threads, setup),
         cmocka_unit_test_setup(janitor_purges_near_a_limit, setup),
+        cmocka_unit_test_setup(janitor_looks_ahead_at_long_blocks, setup),
+        cmocka_unit_test_setup(janitor_looks_ahead_while_it_rests, setup),
         cmocka_unit_test_setup(janitor_P4_goes_with_the_last_thread, setup),
         cmocka_unit_test_setup(janitor_P4_is_there_for_whoever_comes_meanwhile, setup),
         cmocka_unit_test_setup(janitor_tries_again_later, setup),

@@ -12,6 +12,7 @@
 #include <limits.h>
 #include <sys/prctl.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #define CACHE (16 * MIB)
 
@@ -2891,6 +2892,90 @@ static void large_first_of_its_size_has_a_head(void **state) {
     check_cache();
 }
 
+static long faults(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_minflt;
+}
+
+/* The first long blocks of a process, or of their size: huge pages are asked for while they are written. */
+static void large_first_long_ones_are_looked_at(void **state) {
+    (void)state;
+    enum { SIZE = 16 * MIB };
+    skip_without_huge_pages();
+    huge_configure(true);
+    large_is_awaited = false;
+    unsigned char *short_one = new_block(6 * MIB);
+    assert_false(large_is_awaited || large_look_ahead());
+    memset(short_one, 1, 6 * MIB);
+    assert_false(large_look_ahead());
+    unsigned char *first = new_block(SIZE), *second = new_block(SIZE), *gone = new_block(SIZE),
+                  *longer = new_block(2 * SIZE);
+    assert_true(large_is_awaited);
+    delete_block(gone);
+    large_purge(0, ALWAYS);
+    huge_configure(true); /* what that one told is forgotten */
+    uint64_t asked = os_counts.huge;
+    assert_true(large_look_ahead()); /* hardly written */
+    for (size_t at = 0; at < MIB; at += 2 * os_page_size())
+        second[at] = 1;
+    assert_true(large_look_ahead()); /* here and there */
+    assert_int_equal(os_counts.huge, asked);
+    memset(second, 1, MIB);
+    assert_true(large_look_ahead());
+    assert_int_equal(huge_known(SIZE), HUGE_WHOLE);
+    assert_in_range(os_counts.huge, asked + 1, asked + 2); /* it may have come to the first one before */
+    assert_true(large_look_ahead());                       /* the longer one is looked at still */
+    assert_int_equal(os_counts.huge, asked + 2);
+    huge_learn(NULL, 2 * SIZE, PAGES_SPARSE);
+    assert_false(large_look_ahead());
+    assert_int_equal(os_counts.huge, asked + 2);
+    large_is_awaited = false;
+    unsigned char *known = new_block(SIZE);
+    assert_true(is_huge(known) && !large_is_awaited);
+    long before = faults();
+    memset(first, 1, SIZE);
+    assert_in_range(faults() - before, 1, SIZE / HUGE_LEAST + 2 * HUGE_LEAST / os_page_size());
+    delete_block(known);
+    delete_block(longer);
+    delete_block(second);
+    delete_block(first);
+    delete_block(short_one);
+    check_cache();
+}
+
+/* As many as there is a place for, the last ones; not where huge pages may not be had. */
+static void large_looks_at_few_long_ones(void **state) {
+    (void)state;
+    enum { SIZE = 16 * MIB, MANY = LARGE_AHEAD + 1 };
+    unsigned char *blocks[MANY];
+    huge_configure(true);
+    for (unsigned i = 0; i < MANY; i++)
+        blocks[i] = new_block(SIZE);
+    huge_learn(NULL, SIZE, PAGES_DENSE);
+    limit_configure(SIZE_MAX, 16 * MIB, 0);
+    uint64_t asked = os_counts.huge + os_counts.huge_failed;
+    assert_true(limit_near());
+    assert_false(large_look_ahead());
+    assert_int_equal(os_counts.huge + os_counts.huge_failed, asked);
+    limit_configure(SIZE_MAX, 0, 0);
+    delete_all((void **)blocks, MANY);
+    large_purge(0, ALWAYS);
+    huge_configure(true);
+    for (unsigned i = 0; i < MANY; i++)
+        blocks[i] = new_block(SIZE);
+    huge_learn(NULL, SIZE, PAGES_DENSE);
+    assert_false(large_look_ahead());
+    assert_int_equal(os_counts.huge + os_counts.huge_failed, asked + LARGE_AHEAD);
+    delete_all((void **)blocks, MANY);
+    large_purge(0, ALWAYS);
+    huge_configure(false);
+    large_is_awaited = false;
+    delete_block(new_block(SIZE));
+    assert_false(large_is_awaited || large_look_ahead());
+    check_cache();
+}
+
 static void *grown(void *block, size_t size) {
     unsigned char *start = large_resize(record_of(block), size);
     assert_non_null(start);
@@ -3422,6 +3507,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(large_huge_pages_of_one_size_are_not_for_another, setup_huge,
                                         teardown_huge),
         cmocka_unit_test_setup_teardown(large_first_of_its_size_has_a_head, setup_huge, teardown_huge),
+        cmocka_unit_test_setup_teardown(large_first_long_ones_are_looked_at, setup_huge, teardown_huge),
+        cmocka_unit_test_setup_teardown(large_looks_at_few_long_ones, setup_huge, teardown_huge),
         cmocka_unit_test_setup_teardown(large_that_grows_gets_huge_pages_where_it_was_written_whole,
                                         setup_huge, teardown_huge),
         cmocka_unit_test_setup_teardown(large_that_moves_gets_huge_pages_too, setup_huge, teardown_huge),
