@@ -98,6 +98,8 @@ ROWS = (
     Row("growing_realloc", "large", 1_500_000, 100, "many blocks that grow by half, 16 bytes to 64 KiB", RANDOM_MIXED,
         mode="growing_realloc"),
     Row("growing_vector", "large", 200_000, 64, "one vector that grows by half to 64 MiB", "FBVector (folly)"),
+    Row("vectors", "large", 20_000_000, 4_000_000, "std::vector: elements appended, up to 4,000,000, read once, dropped",
+        "appending in C++ (Stroustrup, \"The C++ Programming Language\")"),
     Row("large_blocks", "large", 400_000, 50, "32 KiB to 4 MiB, as many small as large ones", RANDOM_MIXED, mode="large_blocks"),
     Row("huge", "large", 1000, 4, "1 to 32 MiB that come and go", "malloc-large (Leijen, mimalloc-bench)"),
     Row("buffers", "large", 4000, 4, "a few buffers of 64 KiB to 4 MiB, each written whole, of a new size each time",
