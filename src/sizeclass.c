@@ -10,7 +10,7 @@ enum {
     NOT_LONGER = CLASS_ABOVE(15360),
     LAST = SIZECLASS_USUAL - 1,
     PLAIN_AFTER = SIZECLASS_USUAL - CLASS_ABOVE(256) / 8, /* and a class's eighth is its plain one */
-    PAGE_BLOCK = 4096 - LINE,                             /* bytes; an odd number of lines, ... */
+    PAGE_BLOCK = 4096 + LINE,                             /* bytes; an odd number of lines, ... */
     LAST_BLOCK = SIZECLASS_LARGEST - 7 * LINE             /* ... and what is asked for as 32,000 fits */
 };
 
@@ -26,15 +26,15 @@ enum {
                                               : SIZE_OF(c) + LINE)
 
 /* What the usual classes of 4 and 32 KiB do not hold, which are shorter, the plain ones do. */
-#define IS_WHOLE(granules) \
-    (((granules) > PAGE_BLOCK / 16 && (granules) <= 256) || (granules) > LAST_BLOCK / 16)
+#define IS_WHOLE(granules) ((granules) > LAST_BLOCK / 16)
 #define IS_ABOVE(granules, bytes) ((granules) > (bytes) / 16 && (granules) <= ((bytes) + LINE) / 16)
-#define CLASS_OF(granules)                                                                \
-    (uint8_t)((granules) == 0      ? 0                                                    \
-              : (granules) < 9     ? (granules)-1                                         \
-              : IS_WHOLE(granules) ? ((granules) > 256 ? LAST : A_PAGE) / 8 + PLAIN_AFTER \
-              : (granules) <= 512 || IS_ABOVE(granules, 15360)                            \
-                  ? CLASS_ABOVE((granules) < 9 ? 144ULL : (granules)*16ULL)               \
+#define CLASS_OF(granules)                                                  \
+    (uint8_t)((granules) == 0            ? 0                                \
+              : (granules) < 9           ? (granules)-1                     \
+              : IS_WHOLE(granules)       ? LAST / 8 + PLAIN_AFTER           \
+              : IS_ABOVE(granules, 4096) ? A_PAGE                           \
+              : (granules) <= 512 || IS_ABOVE(granules, 15360)              \
+                  ? CLASS_ABOVE((granules) < 9 ? 144ULL : (granules)*16ULL) \
                   : CLASS_ABOVE((granules) <= 512 ? 144ULL : (granules)*16ULL - LINE))
 
 #define GRANULES_4(g) CLASS_OF((g)), CLASS_OF((g) + 1), CLASS_OF((g) + 2), CLASS_OF((g) + 3)
@@ -66,10 +66,10 @@ enum { COLOURED_FROM = CLASS_ABOVE(144), COLOURS_MOST = 255 };
 /* Up to the size of a block, of which one fewer then fits into most slabs; of more than 2 KiB about as many as cost none, or a KiB; of 8 KiB and more
  * as many as cost none. */
 #define SLACK(c) ((UNITS(c) * UNIT_SIZE) % BLOCK_SIZE(c) + (1 << GRAIN(c)))
-#define SPREAD(c)                                                \
-    (SIZE_OF(c) <= 2048 || SLACK(c) > BLOCK_SIZE(c) ? SIZE_OF(c) \
-     : SLACK(c) > 1024 || SIZE_OF(c) >= 8192        ? SLACK(c)   \
-                                                    : 1024)
+#define SPREAD(c)                                                                 \
+    (SIZE_OF(c) <= 2048 || (c) == A_PAGE || SLACK(c) > BLOCK_SIZE(c) ? SIZE_OF(c) \
+     : SLACK(c) > 1024 || SIZE_OF(c) >= 8192                         ? SLACK(c)   \
+                                                                     : 1024)
 #define NUMBER(c) (SPREAD(c) >> GRAIN(c))
 #define COLOURS(c) (uint8_t)(!HAS_COLOURS(c) ? 1 : NUMBER(c) > COLOURS_MOST ? COLOURS_MOST : NUMBER(c))
 /* The first class from c on all of whose blocks start at a multiple of a, of which SIZE_OF(c) is one: it, one of the next two, or the plain one of
@@ -99,6 +99,6 @@ const struct sizeclass sizeclass_table[SIZECLASS_COUNT] = {
     ROW(72),   ROW(73),   ROW(74),    ROW(75),    ROW(76),    ROW(77),    ROW(78),    ROW(79)};
 
 _Static_assert(BLOCK_SIZE(CLASS_OF(2048)) == SIZECLASS_LARGEST, "the largest request has the largest class");
-_Static_assert(BLOCK_SIZE(CLASS_OF(256)) == 4096, "a page has a class of its own");
+_Static_assert(BLOCK_SIZE(A_PAGE / 8 + PLAIN_AFTER) == 4096, "a page has a class of its own");
 _Static_assert(SIZECLASS_COUNT == 80, "a row for each class");
 _Static_assert(WORDS(0) < 64, "one word sums up the words of a slab, and has a bit more");

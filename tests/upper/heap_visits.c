@@ -159,7 +159,7 @@ static enum heap_tidied look_within(struct heap *heap, unsigned budget) {
 /* A visit that does not get through a slab says nothing of the next one that has its record. */
 static void heap_tidies_the_next_slab_of_a_record_from_its_begin(void **state) {
     (void)state;
-    const unsigned class = sizeclass_of(4096);
+    const unsigned class = sizeclass_aligned(4096, 4096);
     struct heap *heap = heap_take();
     heap_move_in(heap);
     struct slab *slab = slab_of_pages(heap, class, 12);
@@ -181,7 +181,7 @@ static void heap_tidies_the_next_slab_of_a_record_from_its_begin(void **state) {
  * what was freed before the place where it was. */
 static void heap_tidies_on_while_others_free(void **state) {
     (void)state;
-    const unsigned class = sizeclass_of(4096), freed = 8;
+    const unsigned class = sizeclass_aligned(4096, 4096), freed = 8;
     struct heap *heap = heap_take();
     heap_move_in(heap);
     struct slab *slab = slab_of_pages(heap, class, freed);
@@ -215,7 +215,7 @@ static unsigned marked(void) {
 /* Slabs with many runs of free pages, and a visitor with `budget` pieces of advice a second (0: as many as it takes). Meanwhile one
  * more block is freed, here or elsewhere. Returns how many looks it took. */
 static unsigned tidy_within(unsigned budget, bool elsewhere) {
-    const unsigned class = sizeclass_of(4096);
+    const unsigned class = sizeclass_aligned(4096, 4096);
     struct heap *heap = heap_take();
     heap_move_in(heap); /* looks after itself */
     for (unsigned i = 0; i < TIDIED; i++) {

@@ -11,24 +11,23 @@ static void sizeclass_P1_blocks_are_granules_and_up_to_a_line_as_aligned_as_the_
         assert_int_equal(sizeclass_table[sizeclass_of(size)].size % size, 0);
 }
 
-/* Of the usual ones; but what is nearly 4 or 32 KiB, and does not fit into theirs, has the plain one. */
+/* Of the usual ones; but what is nearly 32 KiB, and does not fit into theirs, has the plain one. */
 static void sizeclass_of_is_the_smallest_that_fits(void **state) {
     (void)state;
     for (size_t size = 0; size <= SIZECLASS_LARGEST; size++) {
         unsigned class = sizeclass_of(size), smallest = 0;
         while (smallest < SIZECLASS_USUAL && sizeclass_table[smallest].size < size)
             smallest++;
-        bool fits = size <= 4032 || (size > 4096 && size <= 32320);
-        if (fits ? class != smallest : sizeclass_table[class].size != (size <= 4096 ? 4096 : 32768))
+        if (size <= 32320 ? class != smallest : sizeclass_table[class].size != 32768)
             fail_msg("%zu bytes: class %u, the smallest is %u", size, class, smallest);
     }
 }
 
-/* Blocks are as many as they would be without a line more or less; or one fewer, of 8 and 16 KiB. */
+/* Blocks are as many as they would be without a line more or less; or one fewer, of 4, 8 and 16 KiB. */
 static void sizeclass_a_line_more_costs_no_block(void **state) {
     (void)state;
-    const struct sizeclass *page = &sizeclass_table[sizeclass_of(4000)];
-    assert_int_equal(page->blocks, UNIT_SIZE / 4096);
+    const struct sizeclass *page = &sizeclass_table[sizeclass_of(4096)];
+    assert_int_equal(page->blocks, 4 * UNIT_SIZE / 4096 - 1);
     assert_int_equal(page->size / SIZECLASS_COLOUR % 2, 1);
     for (unsigned class = sizeclass_of(8192); class < SIZECLASS_USUAL; class ++) {
         const struct sizeclass *row = &sizeclass_table[class];
@@ -105,8 +104,8 @@ static void sizeclass_colours_are_as_many_as_there_are_slabs(void **state) {
     (void)state;
     for (size_t size = 256; size <= 2048; size *= 2)
         assert_int_equal(sizeclass_table[sizeclass_of(size)].colours, size / SIZECLASS_COLOUR);
-    assert_int_equal(sizeclass_table[sizeclass_of(4096)].colours, 1);  /* whole pages stay whole, ... */
-    assert_int_equal(sizeclass_table[sizeclass_of(32768)].colours, 1); /* ... and a slab has eight of these */
+    assert_int_equal(sizeclass_table[sizeclass_of(4096)].colours, 4096 / SIZECLASS_COLOUR);
+    assert_int_equal(sizeclass_table[sizeclass_of(32768)].colours, 1); /* a slab has eight of these */
     assert_in_range(sizeclass_table[sizeclass_of(16000)].colours, 128, 255); /* pages, too, are told apart */
     for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
         const struct sizeclass *row = &sizeclass_table[class];
