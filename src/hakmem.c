@@ -31,13 +31,13 @@
 #include "superslab_home.c"
 
 #include "huge.c"
+#include "huge_ahead.c"
 #include "lengths.c"
 #include "slab.c"
 #include "slab_hand.c"
 #include "spare.c"
 
 #include "large.c"
-#include "large_ahead.c"
 #include "large_clear.c"
 #include "large_field.c"
 #include "large_hand.c"

@@ -1,20 +1,8 @@
-#include "huge.h"
+#include "huge_parts.h"
 
-#include "base.h"
-#include "limit.h"
 #include "os.h"
 
-/* What is known of the blocks of one size. */
-struct huge_size {
-    _Atomic uint8_t known;       /* enum huge_known */
-    _Atomic uint32_t wanted;     /* mappings that were to get huge pages, or to be a probe */
-    const void *_Atomic watched; /* the last block with small pages, NULL once it has told */
-};
-
-static struct huges {
-    bool asks;
-    struct huge_size sizes[HUGE_SIZES]; /* from HUGE_TELLS on, by doubling; the last one has no end */
-} huges;
+struct huges huges;
 
 static struct huge_size *huge_size_of(size_t bytes) {
     unsigned doubling = bytes > HUGE_TELLS ? bits_highest(bytes / HUGE_TELLS) : 0;
@@ -128,5 +116,5 @@ bool huge_ask(void *start, size_t bytes) {
 }
 
 void huge_configure(bool huge_pages) {
-    huges = (struct huges){.asks = huge_pages};
+    huges.asks = huge_pages;
 }

@@ -11,7 +11,10 @@
  *     of which all that is known is that those of half its size are
  * P2  each HUGE_PROBE-th block of a size has small pages, so that what is known stays true
  *
- * Called by large alone, by any thread, under no lock but for huge_known and huge_fills: what is known is a hint, in relaxed atomics that pair with nothing.
+ * P3  of a mapping that is written for the first time nothing is asked for once it is to be another one (huge_forget)
+ *
+ * Called by large, by any thread, under no lock but for huge_known and huge_fills, and by janitor: what is known is a hint, in relaxed atomics that pair with
+ * nothing.
  * Each call takes bounded time (pages_resident).
  */
 #ifndef HAKMEM_HUGE_H
@@ -19,13 +22,14 @@
 
 #include "pages.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #define HUGE_LEAST \
     ((size_t)PAGES_AREA) /* bytes of a block that a huge page fits into; and where one begins */
 #define HUGE_TELLS MIB   /* bytes of the shortest block that tells: it may share a huge page with others */
 #define HUGE_HEAD (256 * KIB)
-enum { HUGE_PROBE = 32, HUGE_SIZES = 9 };
+enum { HUGE_PROBE = 32, HUGE_SIZES = 9, HUGE_AHEAD = 8 };
 
 /* How blocks of a size are written. */
 enum huge_known { HUGE_UNKNOWN, HUGE_SPARSE, HUGE_WHOLE };
@@ -70,7 +74,24 @@ void huge_leave(const void *start, size_t bytes);
 /* Looks at one, and learns from it, if it has HUGE_TELLS bytes. Returns whether it was written whole. */
 bool huge_look(const void *start, size_t bytes);
 
-/* Whether anything may be asked for; nothing is known then. Told by lifecycle once. */
+/* A new mapping with small pages is to be looked at while it is written, if it is long, and nothing is known of its size. Of more than HUGE_AHEAD the
+ * last ones. */
+void huge_await(void *start, size_t bytes);
+
+/* One that begins there, if it is awaited, is no more, is cut, grows or moves: from here on nothing is asked for there. Before that is so. */
+void huge_forget(const void *start);
+
+/* True once one is awaited: somebody is to look at it, who clears that. Relaxed: a hint. */
+extern _Atomic bool huge_is_awaited;
+
+/* Looks at them: what is not written yet of those that are written whole gets huge pages. Returns whether a look again soon may tell more. Called by
+ * janitor, as nobody else has time. */
+bool huge_look_ahead(void);
+
+/* After fork: nothing is awaited, and nobody holds a lock. */
+void huge_in_child(void);
+
+/* Whether anything may be asked for. Told by lifecycle once. */
 void huge_configure(bool huge_pages);
 
 #endif

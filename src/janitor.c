@@ -89,7 +89,7 @@ static void janitor_look_ahead(uint32_t gone) {
     bool more = true;
     for (unsigned looks = 0; more && looks < LOOKS_AHEAD && !janitor_is_alone(); looks++) {
         limit_rest(&janitor.gone, gone, LOOK_AHEAD_NS << looks);
-        more = large_look_ahead();
+        more = huge_look_ahead();
     }
 }
 
@@ -261,7 +261,7 @@ COLD void janitor_call_soon(const void *caller) {
     atomic_store_explicit(&janitor.soon, true, memory_order_relaxed);
     if (!janitor_wake(caller))
         return;
-    atomic_store_explicit(&large_is_awaited, false, memory_order_relaxed);
+    atomic_store_explicit(&huge_is_awaited, false, memory_order_relaxed);
     os_wake(&janitor.gone, 1); /* it may rest */
 }
 

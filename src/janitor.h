@@ -1,7 +1,7 @@
 /* janitor: who gives free memory home, and when.
  *
  * Owns a thread. It is started by the first slow path that has freed JANITOR_LEAST bytes of a process that holds as much, or made a
- * long block of which nobody knows how it is written (large_look_ahead: it looks within half a ms, 1, 2 ... 32),
+ * long block of which nobody knows how it is written (huge_look_ahead: it looks within half a ms, 1, 2 ... 32),
  * looks every HAKMEM_PURGE_DELAY (see purge) until nothing is left to do, and sleeps until somebody frees
  * that much again. It never allocates and takes no part in what the program does: all signals are blocked, its name is
  * hakmem-janitor, and at the end of the process it just ends. It goes when the last thread that has allocated goes, so that
@@ -24,6 +24,7 @@
 #ifndef HAKMEM_JANITOR_H
 #define HAKMEM_JANITOR_H
 
+#include "huge.h"
 #include "purge.h"
 
 #include <stdatomic.h>
@@ -58,7 +59,7 @@ void janitor_call_soon(const void *caller);
 
 /* After a slow path has taken a large block. */
 static inline void janitor_after_large(const void *caller) {
-    if (UNLIKELY(atomic_load_explicit(&large_is_awaited, memory_order_relaxed)))
+    if (UNLIKELY(atomic_load_explicit(&huge_is_awaited, memory_order_relaxed)))
         janitor_call_soon(caller);
 }
 

@@ -158,14 +158,6 @@ size_t large_purge(size_t keep, unsigned most);
  * LARGE_YIELD_LEAST bytes wait at least, for those that come next. docs/experiments/phases-of-other-lengths.md */
 void large_yield(size_t bytes);
 
-/* Set where there is a new long block of which nothing is known: somebody is to look at it while it is written. Relaxed: a hint. Cleared by who
- * sees to that. */
-extern _Atomic bool large_is_awaited;
-
-/* Looks at such blocks: what of them is not written yet gets huge pages where they are written whole. Returns whether a look again soon may tell more.
- * Called by janitor, under no lock. docs/experiments/first-long-blocks.md */
-bool large_look_ahead(void);
-
 /* Gives home what has waited since the last call of this function, and was not needed once, and the slack of live blocks
  * that is as old. Returns the bytes. */
 size_t large_purge_rested(void);

@@ -54,7 +54,7 @@ struct large *large_map_as(size_t bytes, size_t alignment, size_t replaced, enum
         if ((pages == LARGE_PAGES_HEADED || !large->huge) && bytes >= HUGE_TELLS)
             huge_watch(large->start, bytes);
         if (!large->huge)
-            large_await(large->start, bytes);
+            huge_await(large->start, bytes);
         large_count_mapped(bytes);
         return large;
     }

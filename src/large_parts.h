@@ -308,10 +308,6 @@ struct large *large_map(size_t bytes, size_t alignment, size_t replaced);
 enum large_pages { LARGE_PAGES_SMALL, LARGE_PAGES_HUGE, LARGE_PAGES_HEADED };
 struct large *large_map_as(size_t bytes, size_t alignment, size_t replaced, enum large_pages pages);
 
-/* Such a mapping is to be looked at while it is written, if it is long, and nothing is known of its size. Of more than LARGE_AHEAD the last ones. */
-enum { LARGE_AHEAD = 8 };
-void large_await(const void *start, size_t bytes);
-
 /* A new mapping that the pages of a block are to move into: huge ones stay whole. */
 struct large *large_map_to_move(const struct large *large, size_t bytes);
 

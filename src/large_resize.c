@@ -222,6 +222,7 @@ void *large_resize(struct large *large, size_t size) {
     if (bytes <= large->bytes && large->bytes - bytes <= bytes / 8)
         return large->start;
     void *start = large->start;
+    huge_forget(large_unit(large));
     if (!large_grow_inside(large, bytes)) {
         if (bytes > large->bytes)
             large_begin_growth(large);

@@ -99,6 +99,7 @@ static void lifecycle_after_fork(void) {
 static void lifecycle_in_child(void) {
     heap_in_child();
     superslab_in_child();
+    huge_in_child();
     if (lifecycle_unlock_rooms())
         lifecycle_call(_IO_list_resetlock);
     janitor_in_child(heap_own != NULL);

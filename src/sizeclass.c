@@ -9,29 +9,21 @@ enum {
     LONGER_FROM = CLASS_ABOVE(8192),
     NOT_LONGER = CLASS_ABOVE(15360),
     LAST = SIZECLASS_USUAL - 1,
-    PLAIN_AFTER = SIZECLASS_USUAL - CLASS_ABOVE(256) / 8, /* and a class's eighth is its plain one */
-    PAGE_BLOCK = 4096 + LINE,                             /* bytes; an odd number of lines, ... */
-    LAST_BLOCK = SIZECLASS_LARGEST - 7 * LINE             /* ... and what is asked for as 32,000 fits */
+    PLAIN_AFTER = SIZECLASS_USUAL - CLASS_ABOVE(256) / 8 /* and a class's eighth is its plain one */
 };
 
 #define SIZE_OF(c) ((c) < 8 ? ((c) + 1) * 16 : (9 + ((c)&7)) << (((c) >> 3) + 3))
 #define IS_PLAIN(c) ((c) >= SIZECLASS_USUAL)
-/* The first level of a cache has the same sets for page after page. So blocks of 8 KiB and more are a line longer than others would be, where that
- * costs no block of a slab, or only that which colours would; and those of 4 and 32 KiB shorter, as a slab has sixteen and eight of them. */
-#define BLOCK_SIZE(c)                                                            \
-    (IS_PLAIN(c)                              ? SIZECLASS_PLAIN_FIRST << ((c)&7) \
-     : (c) == A_PAGE                          ? PAGE_BLOCK                       \
-     : (c) == LAST                            ? LAST_BLOCK                       \
-     : (c) < LONGER_FROM || (c) == NOT_LONGER ? SIZE_OF(c)                       \
-                                              : SIZE_OF(c) + LINE)
+/* The first level of a cache has the same sets for page after page. So blocks of 4 KiB, and of 8 KiB and more, are a line longer than others would be,
+ * where that costs no block of a slab, or only that which colours would. */
+#define IS_LONGER(c) ((c) == A_PAGE || ((c) >= LONGER_FROM && (c) != NOT_LONGER))
+#define BLOCK_SIZE(c) \
+    (IS_PLAIN(c) ? SIZECLASS_PLAIN_FIRST << ((c)&7) : SIZE_OF(c) + (IS_LONGER(c) ? LINE : 0))
 
-/* What the usual classes of 4 and 32 KiB do not hold, which are shorter, the plain ones do. */
-#define IS_WHOLE(granules) ((granules) > LAST_BLOCK / 16)
 #define IS_ABOVE(granules, bytes) ((granules) > (bytes) / 16 && (granules) <= ((bytes) + LINE) / 16)
 #define CLASS_OF(granules)                                                  \
     (uint8_t)((granules) == 0            ? 0                                \
               : (granules) < 9           ? (granules)-1                     \
-              : IS_WHOLE(granules)       ? LAST / 8 + PLAIN_AFTER           \
               : IS_ABOVE(granules, 4096) ? A_PAGE                           \
               : (granules) <= 512 || IS_ABOVE(granules, 15360)              \
                   ? CLASS_ABOVE((granules) < 9 ? 144ULL : (granules)*16ULL) \
@@ -46,7 +38,8 @@ enum {
 
 const uint8_t sizeclass_by_size[SIZECLASS_BY_SIZE] = {GRANULES_1024(0), GRANULES_1024(1024), CLASS_OF(2048)};
 
-#define UNITS(c) (BLOCK_SIZE(c) <= 4096 ? 1 : 4)
+/* A slab of the longest ones takes twice as many, as a line more costs a block of it. */
+#define UNITS(c) (BLOCK_SIZE(c) <= 4096 ? 1 : (c) == LAST ? 8 : 4)
 #define FITTING(c) (UNITS(c) * UNIT_SIZE / BLOCK_SIZE(c))
 #define BLOCKS(c) (FITTING(c) < SIZECLASS_BLOCKS_MOST ? FITTING(c) : SIZECLASS_BLOCKS_MOST)
 #define WORDS(c) ((BLOCKS(c) + 63) / 64)
@@ -98,7 +91,6 @@ const struct sizeclass sizeclass_table[SIZECLASS_COUNT] = {
     ROWS_8(0), ROWS_8(8), ROWS_8(16), ROWS_8(24), ROWS_8(32), ROWS_8(40), ROWS_8(48), ROWS_8(56), ROWS_8(64),
     ROW(72),   ROW(73),   ROW(74),    ROW(75),    ROW(76),    ROW(77),    ROW(78),    ROW(79)};
 
-_Static_assert(BLOCK_SIZE(CLASS_OF(2048)) == SIZECLASS_LARGEST, "the largest request has the largest class");
 _Static_assert(BLOCK_SIZE(A_PAGE / 8 + PLAIN_AFTER) == 4096, "a page has a class of its own");
 _Static_assert(SIZECLASS_COUNT == 80, "a row for each class");
 _Static_assert(WORDS(0) < 64, "one word sums up the words of a slab, and has a bit more");

@@ -2,7 +2,7 @@
  *
  * Owns the 72 size classes from 16 bytes to 32 KiB and what follows from a class: block size, how many
  * units a slab of it takes, how many blocks that makes, and how many of them a thread may keep at hand.
- * Up to 128 bytes a class every 16 bytes, above it eight classes a doubling, some a line longer or shorter. The table is a constant: it
+ * Up to 128 bytes a class every 16 bytes, above it eight classes a doubling, some a line longer. The table is a constant: it
  * needs no start-up, and its pages are shared by every process.
  *
  * The first lines of blocks that begin at the same places of each unit lie in few sets of a cache: of blocks of 512 bytes in an eighth of
@@ -28,8 +28,7 @@
 #include <stdint.h>
 
 enum {
-    SIZECLASS_USUAL =
-        72, /* that malloc takes from, but for whole pages of 4 and 32 KiB; the plain ones follow */
+    SIZECLASS_USUAL = 72, /* that malloc takes from; the plain ones follow */
     SIZECLASS_PLAINS = 8, /* for more alignment than SIZECLASS_COLOUR: 256 bytes, 512, ... 32 KiB */
     SIZECLASS_PLAIN_FIRST = 256,
     SIZECLASS_COUNT = SIZECLASS_USUAL + SIZECLASS_PLAINS,
@@ -57,7 +56,7 @@ struct sizeclass {
     uint8_t magazine; /* blocks in a full magazine: at most 256 KiB */
     uint8_t colours;  /* how many there are, ... */
     uint8_t grain;    /* ... and 2 to the power of this many bytes from one to the next */
-    /* Where its size, but for a line more or less, is a multiple of 64 bytes, of 128, ... of 4096: the first class from here on all of whose blocks
+    /* Where its size, but for a line more, is a multiple of 64 bytes, of 128, ... of 4096: the first class from here on all of whose blocks
      * start at one. */
     uint8_t aligned[SIZECLASS_TOLD_APART - SIZECLASS_TOLD_FROM + 1];
 };

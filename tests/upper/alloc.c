@@ -229,12 +229,12 @@ static void alloc_P1_a_hit_does_not_touch_the_block(void **state) {
     if (has(verify_free))
         skip();
     enum { BYTES = 32 * 1024 };
-    void *block = alloc_malloc(BYTES);
+    void *block = alloc_aligned(BYTES, BYTES); /* whole pages */
     alloc_free(block);
-    assert_ptr_equal(alloc_malloc(BYTES), block);
+    assert_ptr_equal(alloc_aligned(BYTES, BYTES), block);
     assert_int_equal(mprotect(block, BYTES, PROT_NONE), 0);
     alloc_free(block);
-    void *again = alloc_malloc(BYTES);
+    void *again = alloc_aligned(BYTES, BYTES);
     assert_int_equal(mprotect(block, BYTES, PROT_READ | PROT_WRITE), 0);
     assert_ptr_equal(again, block);
     alloc_free(again);

@@ -174,8 +174,8 @@ static void heap_keeps_one_empty_slab_a_class(void **state) {
 static void heap_refill_takes_from_the_fullest(void **state) {
     (void)state;
     struct heap *heap = heap_take();
-    const unsigned class = 71, blocks = sizeclass_table[71].blocks;
-    heap->class[71].units = sizeclass_table[71].units; /* the first one as large as the others */
+    const unsigned class = SIZECLASS_COUNT - 1, blocks = sizeclass_table[class].blocks;
+    heap->class[class].units = sizeclass_table[class].units; /* the first one as large as the others */
     take_blocks(heap, class, 3 * blocks);
     struct slab *slabs[3];
     for (unsigned i = 0; i < 3; i++)
@@ -1567,7 +1567,7 @@ static void heap_hands_on_what_is_no_longer_its_own(void **state) {
  * classes are collected. */
 static void heap_collects_what_it_wants(void **state) {
     (void)state;
-    enum { CLASS = 71, OTHER = 50, SLAB_BLOCKS = 8 };
+    enum { CLASS = SIZECLASS_COUNT - 1, OTHER = 50, SLAB_BLOCKS = 8 };
     struct heap *heap = heap_take();
     struct slab *slabs[3], *other;
     void *blocks[3 * SLAB_BLOCKS], *of_other, *again[3], *fresh;
@@ -1741,7 +1741,7 @@ static void heap_takes_all_that_was_put_by_rather_than_nothing(void **state) {
     kernel.map.refuse = ALWAYS;
     take_all(parents, CLASS);
     take_all(parents, sizeclass_aligned(4096, 4096)); /* single units, too */
-    for (unsigned i = WAVE; i-- > 0;)      /* a heap that grows would give it up */
+    for (unsigned i = WAVE; i-- > 0;)                 /* a heap that grows would give it up */
         give_block(parents, i);
     assert_true(parents->packs.of[SMALL].count > 3 * UNPACK_FOR_ADOPTION);
     heap_set_aside(parents);

@@ -7,8 +7,8 @@
 static void heap_deletes_no_slab_that_is_on_its_way(void **state) {
     (void)state;
     struct heap *heap = heap_take();
-    const unsigned class = 71, blocks = sizeclass_table[71].blocks;
-    heap->class[71].units = sizeclass_table[71].units; /* the first one as large as the others */
+    const unsigned class = SIZECLASS_COUNT - 1, blocks = sizeclass_table[class].blocks;
+    heap->class[class].units = sizeclass_table[class].units; /* the first one as large as the others */
     take_blocks(heap, class, 2 * blocks);
     void *twice = live[blocks].block;
     struct slab *slab = pagemap_record(twice);
@@ -266,7 +266,7 @@ static void heap_tidies_whatever_the_budget(void **state) {
 /* What stands in the inbox behind a slab that was adopted meanwhile is collected, too. */
 static void heap_collects_what_stands_behind_one_that_was_adopted(void **state) {
     (void)state;
-    enum { CLASS = 71, SLAB_BLOCKS = 8 };
+    enum { CLASS = SIZECLASS_COUNT - 1, SLAB_BLOCKS = 8 };
     struct heap *one = heap_take(), *two = heap_take();
     one->class[CLASS].units = sizeclass_table[CLASS].units;
     for (unsigned i = 0; i < 2 * SLAB_BLOCKS; i++)

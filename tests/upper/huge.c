@@ -184,6 +184,47 @@ static void huge_heads_tell_when_their_blocks_go(void **state) {
     assert_int_equal(huge_known(BLOCK), HUGE_WHOLE);
 }
 
+static uint64_t asked(void) {
+    return os_counts.huge + os_counts.huge_failed;
+}
+
+/* What is awaited is looked at until it goes, or is another one, or a child's. */
+static void huge_P3_asks_for_nothing_that_is_forgotten(void **state) {
+    (void)state;
+    uint64_t before = asked();
+    memset(block, 1, MIB);
+    huge_await(block, BLOCK);
+    huge_forget(block);
+    assert_false(huge_look_ahead());
+    assert_int_equal(huge_known(BLOCK), HUGE_UNKNOWN);
+    huge_await(block, BLOCK);
+    huge_in_child();
+    assert_false(huge_look_ahead());
+    assert_int_equal(huge_known(BLOCK), HUGE_UNKNOWN);
+    assert_int_equal(asked(), before);
+    huge_is_awaited = false;
+    huge_await(block, BLOCK);
+    assert_true(huge_is_awaited);
+    huge_forget(block + MIB);
+    assert_false(huge_look_ahead());
+    assert_int_equal(huge_known(BLOCK), HUGE_WHOLE);
+    assert_int_equal(asked(), before + 1);
+    assert_false(huge_look_ahead());
+    assert_int_equal(asked(), before + 1);
+    os_advise(block, BLOCK, OS_SMALL);
+}
+
+static void huge_awaits_what_is_long_and_unknown(void **state) {
+    (void)state;
+    huge_is_awaited = false;
+    huge_await(block, BLOCK - 64 * KIB);
+    huge_learn(NULL, BLOCK, PAGES_SPARSE);
+    huge_await(block, BLOCK);
+    huge_configure(false);
+    huge_await(block, 2 * BLOCK);
+    assert_false(huge_is_awaited || huge_look_ahead());
+}
+
 static void huge_a_size_is_a_doubling(void **state) {
     (void)state;
     assert_ptr_equal(huge_size_of(HUGE_TELLS), huges.sizes);
@@ -268,6 +309,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(huge_follows_what_is_watched, setup, teardown),
         cmocka_unit_test_setup_teardown(huge_heads_tell, setup, teardown),
         cmocka_unit_test_setup_teardown(huge_heads_tell_when_their_blocks_go, setup, teardown),
+        cmocka_unit_test_setup_teardown(huge_P3_asks_for_nothing_that_is_forgotten, setup, teardown),
+        cmocka_unit_test_setup_teardown(huge_awaits_what_is_long_and_unknown, setup, teardown),
         cmocka_unit_test_setup_teardown(huge_a_size_is_a_doubling, setup, teardown),
         cmocka_unit_test_setup_teardown(huge_looks_at_blocks_that_tell, setup, teardown),
         cmocka_unit_test_setup_teardown(huge_knows_three_states, setup, teardown),

@@ -105,10 +105,10 @@ static struct {
 } fake;
 
 /* What is awaited, and looks at it: how often, and after how many it is known. */
-_Atomic bool large_is_awaited;
+_Atomic bool huge_is_awaited;
 static _Atomic unsigned ahead, ahead_known;
 
-bool large_look_ahead(void) {
+bool huge_look_ahead(void) {
     return ++ahead < ahead_known;
 }
 
@@ -188,7 +188,7 @@ static int setup(void **state) {
     superslab_has_huge = false;
     touched = 2 * JANITOR_LEAST;
     several_threads = false;
-    large_is_awaited = false;
+    huge_is_awaited = false;
     ahead = ahead_known = 0;
     atomic_store(&janitor.looked, 0);
     janitor_configure(1, false);
@@ -432,21 +432,21 @@ static void janitor_looks_ahead_at_long_blocks(void **state) {
         let_go();
     touched = 0;
     janitor_after_large(outside()); /* there is none */
-    large_is_awaited = true;
+    huge_is_awaited = true;
     janitor_after_large(outside()); /* nor a thread */
-    assert_true(large_is_awaited);
+    assert_true(huge_is_awaited);
     janitor_configure(0, true);
     janitor_after_large(outside()); /* switched off */
     assert_int_equal(atomic_load(&janitor.state), JANITOR_NONE);
     janitor_configure(1, true);
     ahead_known = 3;
     janitor_after_large(outside());
-    assert_false(large_is_awaited);
+    assert_false(huge_is_awaited);
     await_looks(1);
     await_sleep();
     assert_int_equal(ahead, 3);
     ahead_known = 1000;
-    large_is_awaited = true;
+    huge_is_awaited = true;
     janitor_after_large(outside());
     await_looks(2);
     await_sleep();
@@ -465,7 +465,7 @@ static void janitor_looks_ahead_while_it_rests(void **state) {
     mine.flushed += JANITOR_LEAST;
     janitor_after_free(outside());
     for (unsigned i = 1; i <= 3; i++) {
-        large_is_awaited = true;
+        huge_is_awaited = true;
         for (int ms = 0; ahead < i; ms++) { /* it may just be about to rest */
             if (ms > 60000)
                 fail_msg("%u looks ahead, not %u", ahead, i);
@@ -475,7 +475,7 @@ static void janitor_looks_ahead_while_it_rests(void **state) {
         ahead = i;
     }
     assert_int_equal(fake.looks, 0);
-    large_is_awaited = false;
+    huge_is_awaited = false;
     let_go();
 }
 

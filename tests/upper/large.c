@@ -1,4 +1,5 @@
 /* Unit tests of large, on the real rooms below. Each test looks into what waits. */
+#include "huge_parts.h"
 #include "large_parts.h"
 #include "metadata.h"
 #include "os.h"
@@ -2854,15 +2855,20 @@ static void large_huge_pages_of_one_size_are_not_for_another(void **state) {
     check_cache();
 }
 
+static void know_nothing(void) {
+    memset(huges.sizes, 0, sizeof huges.sizes);
+}
+
 static bool has_head(void *block) {
     return is_huge(block) && (uintptr_t)((unsigned char *)block + HUGE_HEAD) % HUGE_LEAST == 0;
 }
 
-/* Of a size of which nothing is known, as setup_huge says nothing of it. Wherever it goes, it is told apart from what has no head. */
+/* Of a size of which nothing is known. Wherever it goes, it is told apart from what has no head. */
 static void large_first_of_its_size_has_a_head(void **state) {
     enum { FIRST = 128 * MIB, NEXT = 256 * MIB };
     (void)state;
     skip_without_huge_pages();
+    know_nothing();
     huge_learn(NULL, FIRST / 2, PAGES_DENSE);
     size_t mapped = larges.mapped_bytes;
     unsigned char *first = new_block(FIRST), *second = new_block(FIRST);
@@ -2875,7 +2881,7 @@ static void large_first_of_its_size_has_a_head(void **state) {
     assert_true(first && has_head(first) && first[FIRST - 1] == 1);
     delete_block(first);
     large_purge(0, ALWAYS);
-    huge_configure(true); /* nothing is known again */
+    know_nothing();
     huge_learn(NULL, FIRST / 2, PAGES_DENSE);
     first = new_block(FIRST);
     memset(first, 1, HUGE_HEAD);
@@ -2903,36 +2909,44 @@ static void large_first_long_ones_are_looked_at(void **state) {
     (void)state;
     enum { SIZE = 16 * MIB };
     skip_without_huge_pages();
-    huge_configure(true);
-    large_is_awaited = false;
+    know_nothing();
+    huge_is_awaited = false;
     unsigned char *short_one = new_block(6 * MIB);
-    assert_false(large_is_awaited || large_look_ahead());
+    assert_false(huge_is_awaited || huge_look_ahead());
     memset(short_one, 1, 6 * MIB);
-    assert_false(large_look_ahead());
+    assert_false(huge_look_ahead());
     unsigned char *first = new_block(SIZE), *second = new_block(SIZE), *gone = new_block(SIZE),
                   *longer = new_block(2 * SIZE);
-    assert_true(large_is_awaited);
+    assert_true(huge_is_awaited);
     delete_block(gone);
     large_purge(0, ALWAYS);
-    huge_configure(true); /* what that one told is forgotten */
+    know_nothing(); /* what that one told is forgotten */
     uint64_t asked = os_counts.huge;
-    assert_true(large_look_ahead()); /* hardly written */
+    assert_true(huge_look_ahead()); /* hardly written */
     for (size_t at = 0; at < MIB; at += 2 * os_page_size())
         second[at] = 1;
-    assert_true(large_look_ahead()); /* here and there */
+    assert_true(huge_look_ahead()); /* here and there */
     assert_int_equal(os_counts.huge, asked);
     memset(second, 1, MIB);
-    assert_true(large_look_ahead());
+    assert_true(huge_look_ahead());
     assert_int_equal(huge_known(SIZE), HUGE_WHOLE);
     assert_in_range(os_counts.huge, asked + 1, asked + 2); /* it may have come to the first one before */
-    assert_true(large_look_ahead());                       /* the longer one is looked at still */
+    assert_true(huge_look_ahead());                        /* the longer one is looked at still */
     assert_int_equal(os_counts.huge, asked + 2);
     huge_learn(NULL, 2 * SIZE, PAGES_SPARSE);
-    assert_false(large_look_ahead());
+    assert_false(huge_look_ahead());
     assert_int_equal(os_counts.huge, asked + 2);
-    large_is_awaited = false;
+    huge_is_awaited = false;
+    know_nothing();
+    unsigned char *grows = new_block(SIZE);
+    grows = large_resize(record_of(grows), 5 * SIZE / 4);
+    assert_false(huge_look_ahead()); /* it is another one now */
+    delete_block(grows);
+    large_purge(0, ALWAYS);
+    huge_learn(NULL, SIZE, PAGES_DENSE);
+    huge_is_awaited = false;
     unsigned char *known = new_block(SIZE);
-    assert_true(is_huge(known) && !large_is_awaited);
+    assert_true(is_huge(known) && !huge_is_awaited);
     long before = faults();
     memset(first, 1, SIZE);
     assert_in_range(faults() - before, 1, SIZE / HUGE_LEAST + 2 * HUGE_LEAST / os_page_size());
@@ -2947,32 +2961,33 @@ static void large_first_long_ones_are_looked_at(void **state) {
 /* As many as there is a place for, the last ones; not where huge pages may not be had. */
 static void large_looks_at_few_long_ones(void **state) {
     (void)state;
-    enum { SIZE = 16 * MIB, MANY = LARGE_AHEAD + 1 };
+    enum { SIZE = 16 * MIB, MANY = HUGE_AHEAD + 1 };
     unsigned char *blocks[MANY];
-    huge_configure(true);
+    know_nothing();
     for (unsigned i = 0; i < MANY; i++)
         blocks[i] = new_block(SIZE);
     huge_learn(NULL, SIZE, PAGES_DENSE);
     limit_configure(SIZE_MAX, 16 * MIB, 0);
     uint64_t asked = os_counts.huge + os_counts.huge_failed;
     assert_true(limit_near());
-    assert_false(large_look_ahead());
+    assert_false(huge_look_ahead());
     assert_int_equal(os_counts.huge + os_counts.huge_failed, asked);
     limit_configure(SIZE_MAX, 0, 0);
     delete_all((void **)blocks, MANY);
     large_purge(0, ALWAYS);
-    huge_configure(true);
+    know_nothing();
     for (unsigned i = 0; i < MANY; i++)
         blocks[i] = new_block(SIZE);
     huge_learn(NULL, SIZE, PAGES_DENSE);
-    assert_false(large_look_ahead());
-    assert_int_equal(os_counts.huge + os_counts.huge_failed, asked + LARGE_AHEAD);
+    assert_false(huge_look_ahead());
+    assert_int_equal(os_counts.huge + os_counts.huge_failed, asked + HUGE_AHEAD);
     delete_all((void **)blocks, MANY);
     large_purge(0, ALWAYS);
+    know_nothing();
     huge_configure(false);
-    large_is_awaited = false;
+    huge_is_awaited = false;
     delete_block(new_block(SIZE));
-    assert_false(large_is_awaited || large_look_ahead());
+    assert_false(huge_is_awaited || huge_look_ahead());
     check_cache();
 }
 

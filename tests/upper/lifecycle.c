@@ -203,6 +203,9 @@ void superslab_in_child(void) {
     fake.superslabs_in_child++;
 }
 
+void huge_in_child(void) {
+}
+
 void pagemap_lock(bool take) {
     fake_room_lock(4, take);
 }
