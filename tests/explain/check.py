@@ -64,7 +64,7 @@ def check_mixed(found: dict[str, Any], said: dict[str, int], loose: int = 256 * 
     at_hand = 256 * KIB * 6  # main's magazines and spares of the classes it used
     near("live small blocks", parts["live_small"], said["live_small"], loose, loose)
     near("live large blocks", parts["live_runs"] + parts["live_mappings"], said["live_large"], loose, loose)
-    kept = 512 * KIB  # empty slabs
+    kept = MIB  # empty slabs; one of blocks of 32 KiB is half of that
     packs = 8 * MIB  # what main may have put by of what it freed: it stands among the thread caches
     near("free blocks", parts["free"], said["free"], at_hand + packs, kept + said["threads"])
     floor = said["threads"] if HARDENED else said["threads"] // 2
