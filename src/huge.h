@@ -20,6 +20,7 @@
 #ifndef HAKMEM_HUGE_H
 #define HAKMEM_HUGE_H
 
+#include "base.h"
 #include "pages.h"
 
 #include <stdatomic.h>

@@ -14,7 +14,6 @@
 
 #include "huge.h"
 
-#include "base.h"
 #include "limit.h"
 #include "lock.h"
 
