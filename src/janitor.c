@@ -93,15 +93,15 @@ static void janitor_look_ahead(uint32_t gone) {
     }
 }
 
-/* For the delay, but for what is awaited meanwhile. */
+/* For the delay; what is awaited meanwhile is looked at, and what comes when that is over after the next look. */
 static void janitor_rest(uint32_t gone) {
-    uint64_t end = os_now_ns() + janitor.delay_ns, now;
+    uint64_t now = os_now_ns(), end = now + janitor.delay_ns;
     do {
         janitor_look_ahead(gone);
         now = os_now_ns();
         if (now < end && !janitor_is_alone())
             limit_rest(&janitor.gone, gone, end - now);
-    } while (atomic_load_explicit(&janitor.soon, memory_order_relaxed) && !janitor_is_alone());
+    } while (now < end && atomic_load_explicit(&janitor.soon, memory_order_relaxed) && !janitor_is_alone());
 }
 
 /* Looks until there is nothing left to do, or for a while nothing could be done: a heap that is at work all the time has
@@ -130,6 +130,7 @@ static void janitor_sleep(void) {
     int status;
     for (uint64_t ns = ASK_FIRST_NS;
          atomic_load_explicit(&janitor.awake, memory_order_acquire) == 0 && /* pairs with janitor_wake */
+         !atomic_load_explicit(&janitor.soon, memory_order_relaxed) &&      /* told while it looked */
          !janitor_is_alone();
          ns = ns < ASK_LONGEST_NS ? 2 * ns : ns) {
         os_wait_for(&janitor.awake, 0, ns);
