@@ -2874,11 +2874,16 @@ static void large_first_of_its_size_has_a_head(void **state) {
     unsigned char *first = new_block(FIRST), *second = new_block(FIRST);
     assert_true(has_head(first) && !is_huge(second)); /* the first one has told nothing yet */
     assert_int_equal(larges.mapped_bytes - mapped, 2 * (size_t)FIRST);
+    unsigned char page;
+    assert_false(
+        os_in_memory(first - os_page_size(), 1, &page)); /* nothing is left of what was mapped to align it */
     first[FIRST - 1] = 1;
     delete_block(second);
-    kernel.remap.refuse = 1; /* in place */
+    void *between = new_block(MIB + UNIT_SIZE); /* so that where the next one begins is no accident */
+    kernel.remap.refuse = 1;                    /* in place */
     first = large_resize(record_of(first), FIRST + FIRST / 8);
     assert_true(first && has_head(first) && first[FIRST - 1] == 1);
+    delete_block(between);
     delete_block(first);
     large_purge(0, ALWAYS);
     know_nothing();
@@ -2894,6 +2899,53 @@ static void large_first_of_its_size_has_a_head(void **state) {
     memset(next + FIRST, 1, HUGE_HEAD);
     assert_true(huge_suits(NEXT));
     delete_block(next);
+    large_purge(0, ALWAYS);
+    check_cache();
+}
+
+/* Where there is no room for what is mapped to align it, it is as the first one of any size. */
+static void large_first_of_its_size_needs_no_head(void **state) {
+    enum { FIRST = 128 * MIB };
+    (void)state;
+    know_nothing();
+    huge_learn(NULL, FIRST / 2, PAGES_DENSE);
+    kernel.largest_map = FIRST;
+    unsigned char *first = new_block(FIRST);
+    kernel.largest_map = 0;
+    assert_false(is_huge(first));
+    delete_block(first);
+    large_purge(0, ALWAYS);
+    check_cache();
+}
+
+/* What waits in small pages is neither stretched for the first one of a size, nor are its pages moved there, nor behind one that is stretched. For
+ * one of a size that is known to be written whole it is stretched, by huge pages. */
+static void large_small_pages_that_wait_stay_where_a_size_follows(void **state) {
+    enum { SHORT = 6 * MIB, LENGTH = 12 * MIB };
+    (void)state;
+    skip_without_huge_pages();
+    know_nothing();
+    void *waits = new_dense_block(SHORT);
+    delete_block(waits);
+    assert_int_equal(huge_known(SHORT), HUGE_WHOLE);
+    unsigned char *block = new_block(LENGTH);
+    assert_true(has_head(block) && !record_of(block)->given);
+    assert_int_equal(seams_count(&record_of(block)->seams), 0);
+    memset(block, 1, LENGTH);
+    delete_block(block);
+    unsigned char *longer = new_block(2 * LENGTH);
+    assert_true(has_head(longer) && record_of(longer)->given);
+    assert_int_equal(seams_count(&record_of(longer)->seams), 0);
+    delete_block(longer);
+    large_purge(0, ALWAYS);
+    know_nothing();
+    waits = new_dense_block(SHORT);
+    assert_false(is_huge(waits));
+    delete_block(waits);
+    huge_learn(NULL, LENGTH, PAGES_DENSE);
+    block = new_block(LENGTH);
+    assert_true(is_huge(block) && record_of(block)->given);
+    delete_block(block);
     large_purge(0, ALWAYS);
     check_cache();
 }
@@ -2938,9 +2990,20 @@ static void large_first_long_ones_are_looked_at(void **state) {
     assert_int_equal(os_counts.huge, asked + 2);
     huge_is_awaited = false;
     know_nothing();
+    unsigned char *waits = new_dense_block(SIZE);
+    delete_block(waits);
+    know_nothing(); /* that tells when it goes, and is not looked at again */
+    assert_false(huge_look_ahead());
+    assert_int_equal(huge_known(SIZE), HUGE_UNKNOWN);
+    large_purge(0, ALWAYS);
     unsigned char *grows = new_block(SIZE);
-    grows = large_resize(record_of(grows), 5 * SIZE / 4);
-    assert_false(huge_look_ahead()); /* it is another one now */
+    memset(grows, 1, HUGE_LEAST);
+    kernel.remap.refuse = ALWAYS;
+    assert_null(large_resize(record_of(grows), 5 * SIZE / 4));
+    kernel.remap.refuse = 0;
+    know_nothing();
+    assert_false(huge_look_ahead()); /* nor what grows, or what was made for that and is gone */
+    assert_int_equal(huge_known(SIZE), HUGE_UNKNOWN);
     delete_block(grows);
     large_purge(0, ALWAYS);
     huge_learn(NULL, SIZE, PAGES_DENSE);
@@ -3522,6 +3585,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(large_huge_pages_of_one_size_are_not_for_another, setup_huge,
                                         teardown_huge),
         cmocka_unit_test_setup_teardown(large_first_of_its_size_has_a_head, setup_huge, teardown_huge),
+        cmocka_unit_test_setup_teardown(large_first_of_its_size_needs_no_head, setup_huge, teardown_huge),
+        cmocka_unit_test_setup_teardown(large_small_pages_that_wait_stay_where_a_size_follows, setup_huge,
+                                        teardown_huge),
         cmocka_unit_test_setup_teardown(large_first_long_ones_are_looked_at, setup_huge, teardown_huge),
         cmocka_unit_test_setup_teardown(large_looks_at_few_long_ones, setup_huge, teardown_huge),
         cmocka_unit_test_setup_teardown(large_that_grows_gets_huge_pages_where_it_was_written_whole,
