@@ -5,12 +5,12 @@
  * were touched nearly whole, the next blocks get huge pages. A program may have tables that it touches here and there beside buffers
  * that it fills: so what a block tells, it tells of those of its size, which are all within one doubling from HUGE_TELLS on.
  * Where blocks of a size are written whole, the first one that is twice as long has huge pages too, as of a vector that grows: but its first
- * HUGE_HEAD bytes, which tell of those of its size. docs/experiments/huge-pages-of-large-blocks.md
+ * HUGE_HEAD bytes, which tell of those of its size. And the first long ones of all are looked at while they are written (huge_await).
+ * docs/experiments/huge-pages-of-large-blocks.md, first-long-blocks.md
  *
  * P1  no new mapping is to get huge pages before one of its size with small pages was seen to be written whole, or after one was not; but one
  *     of which all that is known is that those of half its size are
  * P2  each HUGE_PROBE-th block of a size has small pages, so that what is known stays true
- *
  * P3  of a mapping that is written for the first time nothing is asked for once it is to be another one (huge_forget)
  *
  * Called by large, by any thread, under no lock but for huge_known and huge_fills, and by janitor: what is known is a hint, in relaxed atomics that pair with
@@ -29,7 +29,7 @@
 #define HUGE_LEAST \
     ((size_t)PAGES_AREA) /* bytes of a block that a huge page fits into; and where one begins */
 #define HUGE_TELLS MIB   /* bytes of the shortest block that tells: it may share a huge page with others */
-#define HUGE_HEAD (256 * KIB)
+#define HUGE_HEAD (256 * KIB) /* bytes: 64 small pages */
 enum { HUGE_PROBE = 32, HUGE_SIZES = 9, HUGE_AHEAD = 8 };
 
 /* How blocks of a size are written. */
