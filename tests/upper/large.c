@@ -2878,9 +2878,9 @@ static void large_first_of_its_size_has_a_head(void **state) {
     assert_false(
         os_in_memory(first - os_page_size(), 1, &page)); /* nothing is left of what was mapped to align it */
     first[FIRST - 1] = 1;
-    delete_block(second);
     void *between = new_block(MIB + UNIT_SIZE); /* so that where the next one begins is no accident */
-    kernel.remap.refuse = 1;                    /* in place */
+    delete_block(second);
+    kernel.remap.refuse = 1; /* in place */
     first = large_resize(record_of(first), FIRST + FIRST / 8);
     assert_true(first && has_head(first) && first[FIRST - 1] == 1);
     delete_block(between);
