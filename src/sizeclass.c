@@ -56,7 +56,7 @@ enum { COLOURED_FROM = CLASS_ABOVE(144), COLOURS_MOST = 255 };
 #define IS_FINE(c) ((c) == TOP(c) || SIZE_OF(c) % 512 == 0)
 #define POWER(c) (SIZE_OF(c) & -SIZE_OF(c))
 #define GRAIN(c) (IS_FINE(c) || POWER(c) <= 64 ? 6 : POWER(c) == 128 || SIZE_OF(c) > 2048 ? 7 : 8)
-/* Up to the size of a block, of which one fewer then fits into most slabs; of more than 2 KiB about as many as cost none, or a KiB; of 8 KiB and more
+/* Up to the size of a block, of which one fewer then fits into most slabs; of more than 2 KiB, but 4, about as many as cost none, or a KiB; of 8 KiB and more
  * as many as cost none. */
 #define SLACK(c) ((UNITS(c) * UNIT_SIZE) % BLOCK_SIZE(c) + (1 << GRAIN(c)))
 #define SPREAD(c)                                                                 \
