@@ -2,6 +2,8 @@
  * docs/experiments/first-long-blocks.md */
 #include "huge_parts.h"
 
+#include "os.h"
+
 #define AHEAD_LEAST (8 * MIB) /* bytes: shorter ones are written before a look would tell */
 #define AHEAD_TELLS MIB       /* their first bytes, which tell */
 
@@ -18,8 +20,13 @@ static void ahead_set(struct huge_awaited *block, void *start, size_t bytes) {
                           memory_order_relaxed); /* read without the lock for who it is of */
 }
 
+/* Whether the kernel makes huge pages where it is asked for them, and there alone: else a look would change nothing. */
+static bool ahead_is_of_use(void) {
+    return !os_has_no_huge_pages() && os_huge_pages() == OS_HUGE_ASKED;
+}
+
 void huge_await(void *start, size_t bytes) {
-    if (bytes < AHEAD_LEAST || !huge_is_unknown(bytes))
+    if (bytes < AHEAD_LEAST || !huge_is_unknown(bytes) || !ahead_is_of_use())
         return;
     lock_take(&huge_ahead.lock);
     ahead_set(&huge_ahead.blocks[huge_ahead.next++ % HUGE_AHEAD], start, bytes);

@@ -5,6 +5,7 @@
 #include "unit/unit.h"
 
 #include <string.h>
+#include <sys/prctl.h>
 
 #define BLOCK (8 * MIB)
 
@@ -191,6 +192,8 @@ static uint64_t asked(void) {
 /* What is awaited is looked at until it goes, or is another one, or a child's. */
 static void huge_P3_asks_for_nothing_that_is_forgotten(void **state) {
     (void)state;
+    if (os_huge_pages() != OS_HUGE_ASKED)
+        skip();
     uint64_t before = asked();
     memset(block, 1, MIB);
     huge_await(block, BLOCK);
@@ -218,6 +221,10 @@ static void huge_awaits_what_is_long_and_unknown(void **state) {
     (void)state;
     huge_is_awaited = false;
     huge_await(block, BLOCK - 64 * KIB);
+    assert_int_equal(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0), 0); /* there are none */
+    huge_await(block, BLOCK);
+    assert_int_equal(prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0), 0);
+    assert_false(huge_is_awaited);
     huge_learn(NULL, BLOCK, PAGES_SPARSE);
     huge_await(block, BLOCK);
     huge_configure(false);

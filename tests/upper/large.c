@@ -2961,6 +2961,8 @@ static void large_first_long_ones_are_looked_at(void **state) {
     (void)state;
     enum { SIZE = 16 * MIB };
     skip_without_huge_pages();
+    if (os_huge_pages() != OS_HUGE_ASKED)
+        skip();
     know_nothing();
     huge_is_awaited = false;
     unsigned char *short_one = new_block(6 * MIB);
@@ -3025,6 +3027,8 @@ static void large_looks_at_few_long_ones(void **state) {
     (void)state;
     enum { SIZE = 16 * MIB, MANY = HUGE_AHEAD + 1 };
     unsigned char *blocks[MANY];
+    if (os_huge_pages() != OS_HUGE_ASKED)
+        skip();
     know_nothing();
     for (unsigned i = 0; i < MANY; i++)
         blocks[i] = new_block(SIZE);
