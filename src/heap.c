@@ -157,8 +157,11 @@ COLD void heap_lodge_none(struct heap *heap, unsigned class) {
 
 COLD unsigned heap_serving(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
-    unsigned size = sizeclass_table[class].size, host = sizeclass_of((size_t)2 << bits_highest(size - 1));
-    if (mine->lodged >= LODGERS_MOST || host == class || size >= LODGERS_OF)
+    unsigned size = sizeclass_table[class].size;
+    if (mine->lodged >= LODGERS_MOST || size >= LODGERS_OF)
+        return class;
+    unsigned host = sizeclass_of((size_t)2 << bits_highest(size - 1));
+    if (host == class)
         return class;
     mine->lodged++;
     return host;
