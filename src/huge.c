@@ -30,13 +30,13 @@ void huge_learn(const void *start, size_t bytes, enum pages_density density) {
 
 static enum pages_density huge_density(const void *start, size_t bytes) {
     enum pages_density density = PAGES_UNTOUCHED;
-    if (huges.asks && bytes >= HUGE_TELLS)
+    if (huges.asks)
         pages_resident(start, bytes, &density);
     return density;
 }
 
 bool huge_look(const void *start, size_t bytes) {
-    enum pages_density density = huge_density(start, bytes);
+    enum pages_density density = bytes >= HUGE_TELLS ? huge_density(start, bytes) : PAGES_UNTOUCHED;
     huge_note(huge_size_of(bytes), density);
     return density == PAGES_DENSE;
 }
@@ -44,12 +44,8 @@ bool huge_look(const void *start, size_t bytes) {
 /* What the last block with small pages, or a head of them, shows by now. It may be gone: then the kernel does not say, or tells of another block. */
 static enum pages_density huge_watched(const struct huge_size *size) {
     const void *watched = atomic_load_explicit(&size->watched, memory_order_relaxed);
-    enum pages_density density = PAGES_UNTOUCHED;
-    bool head = ((uintptr_t)watched + HUGE_HEAD) % HUGE_LEAST == 0;
-    size_t bytes = head ? HUGE_HEAD : size == huges.sizes ? HUGE_TELLS : HUGE_LEAST;
-    if (huges.asks && watched)
-        pages_resident(watched, bytes, &density);
-    return density;
+    size_t bytes = huge_is_head(watched) ? HUGE_HEAD : size == huges.sizes ? HUGE_TELLS : HUGE_LEAST;
+    return watched ? huge_density(watched, bytes) : PAGES_UNTOUCHED;
 }
 
 static enum huge_known huge_known_of(const struct huge_size *size) {

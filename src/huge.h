@@ -25,6 +25,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #define HUGE_LEAST \
     ((size_t)PAGES_AREA) /* bytes of a block that a huge page fits into; and where one begins */
@@ -42,6 +43,11 @@ bool huge_wants(size_t bytes);
 /* Whether a new mapping of so many bytes is the first of its size, where those of half its size are written whole. It is to get huge pages, too, and to
  * begin HUGE_HEAD bytes before a multiple of HUGE_LEAST: so much of it has small pages, and tells. */
 bool huge_follows(size_t bytes);
+
+/* Whether that begins there, or would. */
+static inline bool huge_is_head(const void *start) {
+    return ((uintptr_t)start + HUGE_HEAD) % HUGE_LEAST == 0;
+}
 
 /* Whether that would be the next answer: for who has huge pages elsewhere than in a mapping, which then is to be made. */
 bool huge_probe_is_due(size_t bytes);
@@ -79,8 +85,9 @@ bool huge_look(const void *start, size_t bytes);
  * last ones. */
 void huge_await(void *start, size_t bytes);
 
-/* One that begins there, if it is awaited, is no more, is cut, grows or moves: from here on nothing is asked for there. Before that is so. */
-void huge_forget(const void *start);
+/* One of so many bytes that begins there, if it is awaited, is no more, is cut, grows or moves: from here on nothing is asked for there. Before that
+ * is so. */
+void huge_forget(const void *start, size_t bytes);
 
 /* True once one is awaited: somebody is to look at it, who clears that. Relaxed: a hint. */
 extern _Atomic bool huge_is_awaited;

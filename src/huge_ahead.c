@@ -34,8 +34,8 @@ void huge_await(void *start, size_t bytes) {
     atomic_store_explicit(&huge_is_awaited, true, memory_order_relaxed);
 }
 
-void huge_forget(const void *start) {
-    for (unsigned i = 0; i < HUGE_AHEAD; i++) {
+void huge_forget(const void *start, size_t bytes) {
+    for (unsigned i = 0; bytes >= AHEAD_LEAST && i < HUGE_AHEAD; i++) {
         if (LIKELY(ahead_start(&huge_ahead.blocks[i]) != start))
             continue;
         lock_take(&huge_ahead.lock); /* nobody asks for huge pages there after this */

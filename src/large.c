@@ -23,7 +23,7 @@ static bool large_seems_same(const struct large *large) {
 static NOINLINE void large_measure(struct large *large) {
     size_t before = large->resident;
     favour_release(&larges.lock);
-    huge_forget(large_unit(large));
+    huge_forget(large_unit(large), large->extent);
     if (!large_seems_same(large)) {
         enum pages_density density;
         large->resident = pages_resident(large_unit(large), large->extent, &density);

@@ -294,11 +294,11 @@ static inline bool large_tells(const struct large *large, size_t bytes) {
 
 /* It began with a head (huge_follows); and what it goes on with would be one again. */
 static inline bool large_is_headed(const struct large *large) {
-    return large->huge && ((uintptr_t)large_unit(large) + HUGE_HEAD) % HUGE_LEAST == 0;
+    return large->huge && huge_is_head(large_unit(large));
 }
 
 static inline bool large_goes_on_with_head(const struct large *large) {
-    return large->huge && ((uintptr_t)large_unit(large) + large->extent + HUGE_HEAD) % HUGE_LEAST == 0;
+    return large->huge && huge_is_head(large_unit(large) + large->extent);
 }
 
 /* A new mapping. `replaced` bytes are held by the block that is to move into it. */

@@ -222,8 +222,8 @@ void *large_resize(struct large *large, size_t size) {
     if (bytes <= large->bytes && large->bytes - bytes <= bytes / 8)
         return large->start;
     void *start = large->start;
-    huge_forget(large_unit(large));
     if (!large_grow_inside(large, bytes)) {
+        huge_forget(large_unit(large), large->extent);
         if (bytes > large->bytes)
             large_begin_growth(large);
         start = large->home ? large_resize_run(large, bytes) : large_resize_mapping(large, bytes);

@@ -7,8 +7,8 @@
  * which one byte in each 64 KiB is written; the first block of 128 MiB, likewise; the same while blocks of 3 MiB that are all written come between, once
  * kept, once freed and taken in turn; after some of 8 MiB that are all written, but for the first one, which is believed to be so, too; 64 MiB of
  * blocks of those sizes of which the ends and one byte in each 16 KiB are.
- * Both: that vector as C++ has it, by a new block, a copy and a free; 33 MiB of blocks of 1,000 bytes, beside 64 of which the ends are written; some blocks at a time of any size, all
- * written, a random one replaced 4,000 times: sixteen of 64 KiB to 1 MiB, and to 4 MiB, twenty of 300 to 1,500 KiB, two of 64 KiB to 6 MiB,
+ * Both: that vector as C++ has it, by a new block, a copy and a free; 33 MiB of blocks of 1,000 bytes, beside 64 of which the ends are
+ * written; some blocks at a time of any size, all written, a random one replaced 4,000 times: sixteen of 64 KiB to 1 MiB, and to 4 MiB, twenty of 300 to 1,500 KiB, two of 64 KiB to 6 MiB,
  * sixty-four of 64 to 250 KiB.
  * Each in a process of its own.
  *
@@ -107,9 +107,8 @@ static void copied_vector(void) {
         bytes = longer;
     }
     long count = page_faults() - faults, percent = held / 1024 * 100 / 384;
-    printf("a vector that doubles to 256 MiB by copies: %ld page faults, in small pages %d; %ld %% of the "
-           "384 MiB "
-           "that were live are resident\n",
+    printf("a vector that doubles to 256 MiB by copies: %ld page faults, in small pages %d; "
+           "%ld %% of the 384 MiB that were live are resident\n",
            count, 512 * MEBI / PAGE, percent);
     bar_at_most("a vector that is copied", count, BAR_COPIED, BAR_COPIED);
     bar_at_most("... resident of what was live", percent, BAR_SPARSE, BAR_SPARSE);
@@ -250,9 +249,8 @@ static void sparse_after_half(void) {
             blocks[i % BLOCKS][at] = 1;
     }
     long percent = (rss_kib() - before - first) * 100 / touched;
-    printf("%d blocks of 16 MiB, a byte in each 64 KiB, after others of 8 MiB, written whole: but for one "
-           "block %ld "
-           "%% of the touched pages are resident\n",
+    printf("%d blocks of 16 MiB, a byte in each 64 KiB, after others of 8 MiB, written whole: "
+           "but for one block %ld %% of the touched pages are resident\n",
            BLOCKS, percent);
     bar_at_most("blocks written here and there after others written whole", percent, BAR_SPARSE, BAR_SPARSE);
 }

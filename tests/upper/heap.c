@@ -446,13 +446,10 @@ static void heap_takes_short_packs_from_above_a_deep_one(void **state) {
     end_of(heap);
 }
 
-/* Of each third class up to the last one, which together bring no new memory, everything goes. */
-static void heap_gives_up_packs_of_every_class(void **state) {
-    (void)state;
-    heap_configure(8, 0, 8 * MIB, false);
-    struct heap *heap = heap_take();
+/* Of each third class, from `first` on, which together bring no new memory. */
+static void put_by_each_third_class(struct heap *heap, unsigned first) {
     unsigned count = 0;
-    for (unsigned class = (SIZECLASS_COUNT - 1) % 3; class < SIZECLASS_COUNT; class += 3) {
+    for (unsigned class = first; class < SIZECLASS_COUNT; class += 3) {
         void *block = take_raw(heap, class);
         visit_enter(&heap->visit);
         struct pack *pack = pack_new(&heap->packs, class, false, 1, 1);
@@ -462,7 +459,17 @@ static void heap_gives_up_packs_of_every_class(void **state) {
         count++;
     }
     assert_int_equal(heap->packs.count, count);
-    end_of(heap);
+}
+
+/* Of the last class, too, everything goes. */
+static void heap_gives_up_packs_of_every_class(void **state) {
+    (void)state;
+    heap_configure(8, 0, 8 * MIB, false);
+    for (unsigned first = 0; first < 3; first++) {
+        struct heap *heap = heap_take();
+        put_by_each_third_class(heap, first);
+        end_of(heap);
+    }
 }
 
 /* A visit that ends within a deep pack goes on with what has rested, and no more. */

@@ -197,7 +197,7 @@ static void huge_P3_asks_for_nothing_that_is_forgotten(void **state) {
     uint64_t before = asked();
     memset(block, 1, MIB);
     huge_await(block, BLOCK);
-    huge_forget(block);
+    huge_forget(block, BLOCK);
     assert_false(huge_look_ahead());
     assert_int_equal(huge_known(BLOCK), HUGE_UNKNOWN);
     huge_await(block, BLOCK);
@@ -208,7 +208,7 @@ static void huge_P3_asks_for_nothing_that_is_forgotten(void **state) {
     huge_is_awaited = false;
     huge_await(block, BLOCK);
     assert_true(huge_is_awaited);
-    huge_forget(block + MIB);
+    huge_forget(block + MIB, BLOCK);
     assert_false(huge_look_ahead());
     assert_int_equal(huge_known(BLOCK), HUGE_WHOLE);
     assert_int_equal(asked(), before + 1);

@@ -2860,7 +2860,7 @@ static void know_nothing(void) {
 }
 
 static bool has_head(void *block) {
-    return is_huge(block) && (uintptr_t)((unsigned char *)block + HUGE_HEAD) % HUGE_LEAST == 0;
+    return is_huge(block) && (uintptr_t)block % HUGE_LEAST == HUGE_LEAST - HUGE_HEAD;
 }
 
 /* Of a size of which nothing is known. Wherever it goes, it is told apart from what has no head. */

@@ -32,7 +32,8 @@ static struct {
     struct heap *while_resolving;
     size_t purge_delay;
     bool purge_thread, purge_sleeping;
-    unsigned children, heaps_in_child, superslabs_in_child, superslabs_before_fork, watching, finished, said;
+    unsigned children, heaps_in_child, superslabs_in_child, huge_in_child, superslabs_before_fork, watching,
+        finished, said;
     bool sampled, timed;
     size_t events;
     _Atomic unsigned reachable, threads, prepared;
@@ -204,6 +205,7 @@ void superslab_in_child(void) {
 }
 
 void huge_in_child(void) {
+    fake.huge_in_child++;
 }
 
 void pagemap_lock(bool take) {
@@ -464,6 +466,7 @@ static void lifecycle_P3_fork_holds_all_locks_from_above(void **state) {
     assert_int_equal(fake.heaps_in_child, 1);
     assert_int_equal(fake.superslabs_before_fork, 2);
     assert_int_equal(fake.superslabs_in_child, 1);
+    assert_int_equal(fake.huge_in_child, 1);
     pthread_setspecific(lifecycle.key, NULL);
 }
 
@@ -484,6 +487,7 @@ static void lifecycle_P3_fork_of_one_thread_touches_no_lock(void **state) {
     assert_int_equal(fake.heaps_in_child, 1);
     assert_int_equal(fake.superslabs_before_fork, 1);
     assert_int_equal(fake.superslabs_in_child, 1);
+    assert_int_equal(fake.huge_in_child, 1);
     pthread_setspecific(lifecycle.key, NULL);
 }
 

@@ -82,7 +82,7 @@ static void pack_P1_all_of_a_class_may_have_room(void **state) {
     assert_true(pack_has_room(sizeclass_of(1024), 1, 8 * KIB));
     assert_false(pack_has_room(sizeclass_of(1024), 1, 8 * KIB + 1));
     assert_true(pack_has_room(sizeclass_aligned(4 * KIB, 4 * KIB), 8, 1024));
-    assert_false(pack_has_room(sizeclass_of(4 * KIB), 8, 1025));
+    assert_false(pack_has_room(sizeclass_aligned(4 * KIB, 4 * KIB), 8, 1025));
 }
 
 /* However many small classes there are, others find what they found before; and heaps share the half as they share all. */

@@ -23,7 +23,7 @@ static void sizeclass_of_is_the_smallest_that_fits(void **state) {
     }
 }
 
-/* Blocks are as many as they would be without a line more or less; or one fewer, of 4, 8, 16 and 32 KiB. */
+/* Blocks are as many as they would be without a line more; or one fewer, of 4, 8, 16 and 32 KiB. */
 static void sizeclass_a_line_more_costs_no_block(void **state) {
     (void)state;
     const struct sizeclass *page = &sizeclass_table[sizeclass_of(4096)];
