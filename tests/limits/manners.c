@@ -103,8 +103,9 @@ static void look(long number, const long *a, long result) {
         if (a[2] >= 0 && a[2] < ADVICE_KINDS)
             seen.advice[a[2]]++;
     }
-    seen.other_setting |= number == SYS_prctl && a[0] != NAME_A_MAPPING &&
-                          a[0] != PR_GET_SECCOMP /* asks */ && !(a[0] == PR_SET_NAME && gettid() != getpid());
+    seen.other_setting |= number == SYS_prctl && a[0] != NAME_A_MAPPING && a[0] != PR_GET_SECCOMP &&
+                          a[0] != PR_GET_THP_DISABLE /* they ask */ &&
+                          !(a[0] == PR_SET_NAME && gettid() != getpid());
 }
 
 long syscall(long number, ...) {
