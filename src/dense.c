@@ -6,8 +6,8 @@
 enum {
     WHOLE = 256,
     DENSE = WHOLE / 4 * 3,
-    AVERAGED = 4,       /* looks */
-    AVERAGED_LARGE = 16 /* ... where each that is freed tells: some that are not do not turn it to and fro */
+    AVERAGED = 4,      /* looks */
+    AVERAGED_RUNS = 16 /* ... where each that is freed tells: some that are not do not turn it to and fro */
 };
 
 static struct {
@@ -31,7 +31,7 @@ static void dense_learn(enum dense_kind kind, uint32_t share) {
 
 static NOINLINE void dense_average(enum dense_kind kind, uint32_t now) {
     uint32_t share = __atomic_load_n(&dense.kinds[kind].share, __ATOMIC_RELAXED);
-    uint32_t looks = kind == DENSE_LARGE ? AVERAGED_LARGE : AVERAGED;
+    uint32_t looks = kind >= DENSE_RUNS ? AVERAGED_RUNS : AVERAGED;
     dense_learn(kind, share ? ((share - 1) * (looks - 1) + now) / looks : now);
 }
 

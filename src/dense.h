@@ -8,8 +8,8 @@
  *     DENSE_SURELY   slabs of blocks up to 8 KiB, all handed out            always
  *     DENSE_SHORT    the same, up to 12 KiB                                 as sampled; without samples, too
  *     DENSE_LONG     the same, longer                                       as sampled
- *     DENSE_RUNS     runs of units that are large blocks                    as sampled
- *     DENSE_LARGE    the same, of DENSE_LARGE_LEAST units and more          as sampled, and as seen when one is freed
+ *     DENSE_RUNS     runs of units that are large blocks                    as sampled, and as seen when one is freed
+ *     DENSE_LARGE    the same, of DENSE_LARGE_LEAST units and more          likewise
  *
  * P1  a kind is known to be dense only if three quarters of what was looked at of it last, on average, were in memory
  *

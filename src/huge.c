@@ -41,10 +41,11 @@ bool huge_look(const void *start, size_t bytes) {
     return density == PAGES_DENSE;
 }
 
-/* What the last block with small pages, or a head of them, shows by now. It may be gone: then the kernel does not say, or tells of another block. */
+/* What the last block with small pages, or a head of them, shows by now: of the shortest ones that a huge page fits into a half, as what doubles by turns
+ * with others has no more when the next one is made. It may be gone: then the kernel does not say, or tells of another block. */
 static enum pages_density huge_watched(const struct huge_size *size) {
     const void *watched = atomic_load_explicit(&size->watched, memory_order_relaxed);
-    size_t bytes = huge_is_head(watched) ? HUGE_HEAD : size == huges.sizes ? HUGE_TELLS : HUGE_LEAST;
+    size_t bytes = huge_is_head(watched) ? HUGE_HEAD : size <= huges.sizes + 1 ? HUGE_TELLS : HUGE_LEAST;
     return watched ? huge_density(watched, bytes) : PAGES_UNTOUCHED;
 }
 

@@ -31,8 +31,8 @@ static NOINLINE void large_measure(struct large *large) {
             huge_learn(large_unit(large), large->extent, density);
         else if (!large->home)
             huge_leave(large_unit(large), large->extent);
-        if (large->fresh && large->home && large->extent >= LARGE_FIELD_LEAST)
-            dense_tell(DENSE_LARGE, large->resident, large->extent);
+        if (large->fresh && large->home)
+            dense_tell(dense_kind_of_run(large->extent >> UNIT_SHIFT), large->resident, large->extent);
         large->fresh = false;
     }
     favour_take(&larges.lock);

@@ -5,11 +5,12 @@
 enum {
     LENGTHS_SEEN_MOST = 64, /* blocks: then both counts are halved */
     LENGTHS_SEEN_LEAST = 8,
-    LENGTHS_MIXED_OF = 4,       /* one of so many is of another length: they are mixed */
-    LENGTHS_UNIFORM_OF = 8,     /* fewer: they are not any more */
-    LENGTHS_BALANCED_OF = 8,    /* what suits neither is to be no more than so many parts of the bytes */
-    LENGTHS_EXCHANGED_OF = 128, /* likewise what goes of one kind for the other */
-    LENGTHS_TIGHT_STEP = 64,    /* a block that comes when it is tight weighs as much as so many others */
+    LENGTHS_MIXED_OF = 4,        /* one of so many is of another length: they are mixed */
+    LENGTHS_UNIFORM_OF = 8,      /* fewer: they are not any more */
+    LENGTHS_BALANCED_OF = 8,     /* what suits neither is to be no more than so many parts of the bytes */
+    LENGTHS_EXCHANGED_OF = 128,  /* likewise what goes of one kind for the other */
+    LENGTHS_LONGEST_FADES = 512, /* the longest one is forgotten by so many parts a block */
+    LENGTHS_TIGHT_STEP = 64,     /* a block that comes when it is tight weighs as much as so many others */
     LENGTHS_TIGHT = 6 * LENGTHS_TIGHT_STEP,
     LENGTHS_TIGHT_MOST = 8 * LENGTHS_TIGHT_STEP
 };
@@ -18,6 +19,8 @@ enum {
 #define LENGTHS_BALANCE_GOOD ((ptrdiff_t)(8 * MIB))
 #define LENGTHS_ENOUGH (16 * MIB) /* of live blocks for fields */
 #define LENGTHS_ENOUGH_LEAST (8 * MIB)
+#define LENGTHS_LONG (8 * MIB)
+#define LENGTHS_EASY (12 * MIB) /* bytes: longer ones leave gaps in a field that serve nobody */
 
 SPARSE struct lengths lengths;
 
@@ -70,11 +73,13 @@ void lengths_note_exchange(size_t bytes, size_t live_most) {
     lengths_close();
 }
 
-/* From how much on fields hold little more than what they serve: less where all blocks are much shorter than that. Most have to be of
- * another length than the one before, as those of nearly one length leave gaps that none of them fits into. */
+/* From how much on fields hold little more than what they serve: less where all blocks are much shorter than that, and most of them of another length
+ * than the one before, as those of nearly one length leave gaps that none of them fits into; more where some are long. */
 static size_t lengths_enough(bool fields) {
     bool many = 8 * lengths.others >= 5 * lengths.seen && lengths.seen >= LENGTHS_SEEN_MOST * 3 / 4;
     size_t enough = 6 * lengths.longest;
+    if (lengths.longest > LENGTHS_LONG)
+        return 4 * lengths.longest;
     if (!many || !fields || enough > LENGTHS_ENOUGH)
         return LENGTHS_ENOUGH;
     return enough > LENGTHS_ENOUGH_LEAST ? enough : LENGTHS_ENOUGH_LEAST;
@@ -131,9 +136,14 @@ void lengths_note(size_t bytes, bool plain, bool sparse, struct lengths_live liv
         lengths_note_unfit(&lengths.unfit, bytes);
     else if (plain)
         lengths_note_fit(&lengths.unfit, bytes);
+    if (bytes > LENGTHS_EASY)
+        lengths_note_unfit(&lengths.hard, bytes);
+    else if (plain && !sparse)
+        lengths_note_fit(&lengths.hard, bytes);
     if (bytes <= LENGTHS_MOST && plain) {
         lengths_note_mix(bytes);
         lengths_note_fit(&lengths.runs, bytes);
+        lengths.longest -= lengths.longest / LENGTHS_LONGEST_FADES;
         lengths.longest = bytes > lengths.longest ? bytes : lengths.longest;
     }
     lengths_note_tightness(live);
@@ -141,7 +151,7 @@ void lengths_note(size_t bytes, bool plain, bool sparse, struct lengths_live liv
 }
 
 bool lengths_suit_fields(void) {
-    return lengths.enough && lengths.mixed && lengths.unfit.few && lengths.closed == 0;
+    return lengths.enough && lengths.mixed && lengths.unfit.few && lengths.hard.few && lengths.closed == 0;
 }
 
 bool lengths_suit_solid(void) {

@@ -5,7 +5,8 @@
  *
  *     of many lengths   live at once            hold, if solid                             lie in
  *     no                                                                                   mappings of their lengths
- *     yes               enough (16 MiB)                                                    fields
+ *     yes               enough (16 MiB), few                                               fields
+ *                       of more than 12 MiB
  *     yes               less                    at most nine eighths of what was live      solid mappings
  *     yes               less                    more                                       mappings of their lengths
  *
@@ -22,7 +23,7 @@
 #include "superslab.h"
 
 #define LENGTHS_RUN_MOST ((size_t)SUPERSLAB_RUN_LARGEST * UNIT_SIZE)
-#define LENGTHS_MOST (8 * MIB) /* bytes: what is longer suits neither */
+#define LENGTHS_MOST (16 * MIB) /* bytes: what is longer suits neither */
 enum { LENGTHS_CLOSED = 1024, LENGTHS_CLOSED_MOST = 7 /* times */ };
 
 /* A part of the bytes of what comes, without those of some others; few: it is good. */
@@ -40,10 +41,11 @@ struct lengths {
     size_t most;           /* that was live at once by then */
     uint32_t closed;       /* blocks that come until it is open again, ... */
     uint32_t times;        /* ... and how often that was */
-    size_t last, longest;  /* bytes of the last one, and the most */
+    size_t last, longest;  /* bytes of the last one, and the most of late */
     size_t rounding;       /* bytes that live ones would hold more if they were solid */
     size_t exchanged;      /* bytes that went of fields for mappings, or of mappings for fields */
-    struct lengths_balance unfit, runs; /* what suits neither, and what is too short to be solid */
+    /* What suits neither, what leaves gaps in fields, and what is too short to be solid. */
+    struct lengths_balance unfit, hard, runs;
 };
 
 extern struct lengths lengths;

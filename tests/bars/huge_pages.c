@@ -7,9 +7,9 @@
  * which one byte in each 64 KiB is written; the first block of 128 MiB, likewise; the same while blocks of 3 MiB that are all written come between, once
  * kept, once freed and taken in turn; after some of 8 MiB that are all written, but for the first one, which is believed to be so, too; 64 MiB of
  * blocks of those sizes of which the ends and one byte in each 16 KiB are.
- * Both: that vector as C++ has it, by a new block, a copy and a free; 33 MiB of blocks of 1,000 bytes, beside 64 of which the ends are
- * written; some blocks at a time of any size, all written, a random one replaced 4,000 times: sixteen of 64 KiB to 1 MiB, and to 4 MiB, twenty of 300 to 1,500 KiB, two of 64 KiB to 6 MiB,
- * sixty-four of 64 to 250 KiB.
+ * Both: that vector as C++ has it, by a new block, a copy and a free; vectors of that kind that grow by turns, eight to 4 MiB and 128 to 128 KiB; 33 MiB of blocks of 1,000 bytes, beside 64 of which the ends are
+ * written; some blocks at a time of any size, all written, a random one replaced 400 to 4,000 times: sixteen of 64 KiB to 1 MiB, and to 4 MiB, twenty of 300 to 1,500 KiB, two of 64 KiB to 6 MiB,
+ * sixty-four of 64 to 250 KiB, four of 64 KiB to 14 MB, six to 12 MB.
  * Each in a process of its own.
  *
  * SKIP where the kernel makes no huge pages on request, makes them unasked, or had none free when a bar was missed.
@@ -38,19 +38,26 @@ enum {
 };
 /* Percent: resident of what was touched. */
 enum { BAR_SPARSE = 110 };
-/* Blocks of any size: how many at a time, from how many KiB to how many; faults; percent, resident of the most that was live. */
+/* Blocks of any size: how many at a time, from how many KiB to how many, how often; faults; percent, resident of the most that was live. */
 static const struct replaced {
     size_t slots, least, most;
+    int times;
     long bar_taken, bar_held;
-} replacements[] = {{16, 64, 1024, 3000, 170},
-                    {16, 64, 4096, 12000, 135},
-                    {20, 300, 1500, 13000, 148},
-                    {2, 64, 6000, 8000, 158},
-                    {64, 64, 250, 1700, 180}};
-enum { SLOTS_MOST = 64, TAKEN = 4000 };
+} replacements[] = {{16, 64, 1024, 4000, 3000, 170},   {16, 64, 4096, 4000, 12000, 135},
+                    {20, 300, 1500, 4000, 13000, 148}, {2, 64, 6000, 4000, 8000, 158},
+                    {64, 64, 250, 4000, 1700, 180},    {4, 64, 14000, 800, 10000, 140},
+                    {6, 64, 12000, 600, 9000, 140}};
+enum { SLOTS_MOST = 64 };
+/* Vectors that grow by turns: how many, to how many bytes, by how many at a time; faults; percent, resident of what is live. */
+static const struct turns {
+    size_t vectors, most, step;
+    long bar_faults, bar_held;
+} turns[] = {{8, 4 * MEBI, 64 << 10, 3000, 120}, {128, 128 << 10, 4 << 10, 4500, 155}};
+enum { TURNS_MOST = 128 };
 enum {
     NAMED = 10,
     REPLACED = sizeof replacements / sizeof *replacements,
+    TURNS = sizeof turns / sizeof *turns,
     LONG = 11500,
     SHORT = 1000,
     SHORT_EACH = 6
@@ -113,6 +120,39 @@ static void copied_vector(void) {
     bar_at_most("a vector that is copied", count, BAR_COPIED, BAR_COPIED);
     bar_at_most("... resident of what was live", percent, BAR_SPARSE, BAR_SPARSE);
     free(bytes);
+}
+
+/* None has its second half when the next one of that length is made. */
+static void copied_by_turns(const struct turns *of) {
+    static struct {
+        unsigned char *bytes;
+        size_t size;
+    } vectors[TURNS_MOST];
+    long faults = page_faults(), rss = rss_kib(), live = (long)(of->vectors * of->most >> 10);
+
+    for (size_t length = 0; length < of->most; length += of->step) {
+        for (size_t i = 0; i < of->vectors; i++) {
+            if (length == vectors[i].size) {
+                size_t size = length ? 2 * length : of->step;
+                unsigned char *longer = malloc(size);
+                CHECK(longer != NULL);
+                if (length)
+                    memcpy(longer, vectors[i].bytes, length);
+                free(vectors[i].bytes);
+                vectors[i].bytes = longer;
+                vectors[i].size = size;
+            }
+            memset(vectors[i].bytes + length, 1, of->step);
+        }
+    }
+    long count = page_faults() - faults, percent = (rss_kib() - rss) * 100 / live;
+    printf("%zu vectors that double to %zu KiB by copies, by turns: %ld page faults, in small pages %zu; "
+           "%ld %% of the %ld KiB that are live are resident\n",
+           of->vectors, of->most >> 10, count, 2 * of->vectors * of->most / PAGE, percent, live);
+    bar_at_most("vectors that grow by turns", count, of->bar_faults, of->bar_faults);
+    bar_at_most("... resident of what is live", percent, of->bar_held, of->bar_held);
+    for (size_t i = 0; i < of->vectors; i++)
+        free(vectors[i].bytes);
 }
 
 /* Whether the kernel has been asked for huge pages there, by /proc/self/smaps. */
@@ -343,7 +383,7 @@ static void replaced(const struct replaced *of) {
     uint64_t random = 1;
     long rss = rss_kib(), before = page_faults(), held = 0;
 
-    for (int i = 0; i < TAKEN; i++) {
+    for (int i = 0; i < of->times; i++) {
         random = random * 6364136223846793005 + 1442695040888963407;
         size_t slot = (random >> 60 | (random >> 12 & 0xff0)) % of->slots;
         size_t size = (of->least << 10) + (random >> 20) % ((of->most - of->least) << 10);
@@ -361,7 +401,7 @@ static void replaced(const struct replaced *of) {
     printf(
         "%zu blocks of %zu to %zu KiB, %d times: %ld page faults, %ld %% of the %zu KiB that were live are "
         "resident\n",
-        of->slots, of->least, of->most, TAKEN, count, percent, most >> 10);
+        of->slots, of->least, of->most, of->times, count, percent, most >> 10);
     bar_at_most("blocks of any size that are replaced", count, of->bar_taken, of->bar_taken);
     bar_at_most("... resident of what was live", percent, of->bar_held, of->bar_held);
 }
@@ -377,8 +417,10 @@ static int measure(int which) {
         measures[which]();
     else if (which < NAMED + REPLACED)
         replaced(&replacements[which - NAMED]);
+    else if (which < NAMED + REPLACED + TURNS)
+        copied_by_turns(&turns[which - NAMED - REPLACED]);
     else
-        (which % 2 ? medium_whole : here_and_there)(sizes[(which - NAMED - REPLACED) / 2]);
+        (which % 2 ? medium_whole : here_and_there)(sizes[(which - NAMED - REPLACED - TURNS) / 2]);
     return bars_result();
 }
 
@@ -390,7 +432,7 @@ static void require_huge_pages(void) {
 int main(void) {
     require_huge_pages();
     long refusals = huge_refusals();
-    int result = bars_each_apart(measure, NAMED + REPLACED + 6);
+    int result = bars_each_apart(measure, NAMED + REPLACED + TURNS + 6);
     skip_if_refused(result == 1, refusals);
     return result;
 }

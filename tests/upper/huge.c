@@ -67,6 +67,20 @@ static void huge_looks_at_blocks_that_tell(void **state) {
     assert_true(huge_wants(HUGE_TELLS));
 }
 
+/* What doubles has its first half first: of one that lives no more than that is looked at. */
+static void huge_looks_at_the_first_half(void **state) {
+    (void)state;
+    huge_watch(block, HUGE_LEAST);
+    memset(block, 1, HUGE_TELLS / 2);
+    assert_false(huge_wants(HUGE_LEAST));
+    memset(block, 1, HUGE_TELLS);
+    assert_true(huge_wants(2 * HUGE_LEAST - 64 * KIB));
+    huge_watch(block, 2 * HUGE_LEAST);
+    assert_false(huge_wants(2 * HUGE_LEAST));
+    memset(block, 1, HUGE_LEAST);
+    assert_true(huge_wants(2 * HUGE_LEAST));
+}
+
 /* What is known without a look. */
 static void huge_knows_three_states(void **state) {
     (void)state;
@@ -320,6 +334,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(huge_awaits_what_is_long_and_unknown, setup, teardown),
         cmocka_unit_test_setup_teardown(huge_a_size_is_a_doubling, setup, teardown),
         cmocka_unit_test_setup_teardown(huge_looks_at_blocks_that_tell, setup, teardown),
+        cmocka_unit_test_setup_teardown(huge_looks_at_the_first_half, setup, teardown),
         cmocka_unit_test_setup_teardown(huge_knows_three_states, setup, teardown),
         cmocka_unit_test_setup_teardown(huge_P2_probes_tell_while_they_live, setup, teardown),
         cmocka_unit_test_setup_teardown(huge_watches_what_may_go, setup, teardown),

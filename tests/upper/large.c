@@ -96,8 +96,8 @@ void dense_watch(enum dense_kind kind, void *start, size_t units, bool probe) {
 }
 
 void dense_tell(enum dense_kind kind, size_t resident, size_t bytes) {
-    assert_int_equal(kind, DENSE_LARGE);
-    assert_in_range(bytes, DENSE_LARGE_LEAST * UNIT_SIZE, SUPERSLAB_RUN_LARGEST * UNIT_SIZE);
+    assert_int_equal(kind, dense_kind_of_run(bytes / UNIT_SIZE));
+    assert_in_range(bytes, UNIT_SIZE, SUPERSLAB_RUN_LARGEST * UNIT_SIZE);
     dense_fake.told++;
     dense_fake.resident = resident;
 }
@@ -763,7 +763,7 @@ static void large_new_runs_are_watched(void **state) {
     delete_block(block);
 }
 
-/* ... and those of some length when they are freed for the first time. */
+/* ... and when they are freed for the first time. */
 static void large_new_runs_tell_once(void **state) {
     (void)state;
     superslab_purge(0, ALWAYS);
@@ -779,8 +779,11 @@ static void large_new_runs_tell_once(void **state) {
     assert_ptr_equal(new_block(512 * KIB), block); /* others have touched it */
     delete_block(block);
     superslab_purge(0, ALWAYS);
-    delete_block(new_block(LARGE_FIELD_LEAST - UNIT_SIZE)); /* too short */
-    assert_int_equal(dense_fake.told, 1);
+    block = new_block(UNIT_SIZE);
+    block[0] = 1;
+    delete_block(block);
+    assert_int_equal(dense_fake.told, 2);
+    assert_in_range(dense_fake.resident, 1, 4 * os_page_size());
 }
 
 static void learn_of_all_sizes(enum pages_density density) {
@@ -1013,7 +1016,8 @@ static int begin_longer(void **state) {
     end_probes();
     memset(&lengths, 0, sizeof lengths);
     lengths.seen = lengths.others = 8;
-    lengths.mixed = lengths.unfit.few = true;
+    lengths.mixed = lengths.unfit.few = lengths.hard.few = true;
+    lengths.hard.sum = 8 * MIB;
     lengths.unfit.sum = 8 * MIB;
     larges.live_peak = larges.live;
     larges.runs_in_fields = false;
@@ -1028,6 +1032,9 @@ static int end_longer(void **state) {
     memset(&lengths, 0, sizeof lengths);
     return 0;
 }
+
+/* Bytes: as long as those may be that are enough for a field by 16 MiB. */
+#define LONGEST (8 * MIB)
 
 /* Written whole, unless it is. */
 static void *new_whole_block(size_t size) {
@@ -1055,13 +1062,13 @@ static void large_longer_ones_are_in_fields_where_there_are_many(void **state) {
     (void)state;
     void *blocks[LONGER];
     assert_int_equal(new_mixed(blocks, 7), 0); /* 15 MiB */
-    void *next = new_whole_block(LARGE_FIELD_MOST);
+    void *next = new_whole_block(LONGEST);
     assert_true(!is_in_field(next)); /* now it is enough */
     size_t live = larges.live;
-    blocks[7] = new_whole_block(LARGE_FIELD_MOST);
+    blocks[7] = new_whole_block(LONGEST);
     assert_true(is_in_field(blocks[7]));
     assert_int_equal(larges.live, live);
-    for (size_t unit = 1; unit < LARGE_FIELD_MOST / UNIT_SIZE; unit++)
+    for (size_t unit = 1; unit < LONGEST / UNIT_SIZE; unit++)
         assert_int_equal(pagemap_tag((char *)blocks[7] + unit * UNIT_SIZE), PAGEMAP_RUN_INSIDE);
     check_held();
     delete_block(next);
@@ -1116,7 +1123,7 @@ static void large_longer_ones_are_watched_before_they_are_in_fields(void **state
     assert_int_equal(new_mixed(blocks, LONGER), 0);
     delete_all(blocks, LONGER);
     for (unsigned i = 0; i < LONGER; i++)
-        delete_block(new_whole_block(LARGE_FIELD_MOST));
+        delete_block(new_whole_block(LONGEST));
     assert_in_range(new_mixed(blocks, LONGER), 1, LONGER);
     delete_all(blocks, LONGER);
     for (unsigned i = 0; i < 3; i++) {
@@ -1147,7 +1154,7 @@ static void large_longer_ones_that_are_refused_do_not_count(void **state) {
     assert_in_range(new_mixed(blocks, LONGER), 1, LONGER);
     for (unsigned i = 0; i < 3; i++)
         assert_null(large_new(LARGE_MOST, UNIT_SIZE, &zeroed));
-    void *block = new_whole_block(LARGE_FIELD_MOST);
+    void *block = new_whole_block(LONGEST);
     assert_true(is_in_field(block));
     delete_block(block);
     delete_all(blocks, LONGER);
@@ -1243,7 +1250,7 @@ static void large_longer_ones_are_not_in_fields_after_an_exchange(void **state) 
             assert_true(!is_in_field(block));
             delete_block(block);
         }
-        block = new_whole_block(LARGE_FIELD_MOST);
+        block = new_whole_block(LONGEST);
         assert_true(is_in_field(block));
         delete_block(block);
     }
@@ -1266,7 +1273,7 @@ static void large_fields_of_longer_ones_are_not_for_runs(void **state) {
 /* What came as a mapping before does not wait for another one then. */
 static void large_longer_ones_take_the_place_of_mappings(void **state) {
     (void)state;
-    void *blocks[LONGER], *waits = new_dense_block(LARGE_FIELD_MOST);
+    void *blocks[LONGER], *waits = new_dense_block(LONGEST);
     assert_in_range(new_mixed(blocks, LONGER), 1, LONGER);
     delete_all(blocks, LONGER);
     large_purge(0, ALWAYS);
@@ -1275,12 +1282,12 @@ static void large_longer_ones_take_the_place_of_mappings(void **state) {
     size_t held = limit.held, mapped = larges.mapped_bytes, exchanged = lengths.exchanged;
     void *block = new_whole_block(LONG_ONE);
     assert_true(is_in_field(block));
-    assert_int_equal(larges.mapped_bytes, mapped - LARGE_FIELD_MOST);
+    assert_int_equal(larges.mapped_bytes, mapped - LONGEST);
     assert_true(limit.held <= held);
     assert_true(lengths.exchanged > exchanged); /* what was live lets some of it fade */
     delete_block(block);
     exchanged = lengths.exchanged;
-    void *mapping = new_block(4 * LARGE_FIELD_MOST);
+    void *mapping = new_block(4 * LONGEST);
     assert_true(lengths.exchanged > exchanged);
     delete_block(mapping);
     check_held();
@@ -1289,7 +1296,7 @@ static void large_longer_ones_take_the_place_of_mappings(void **state) {
 /* A probe has pages of its own, although what waits holds enough. */
 static void large_longer_ones_are_probed_beside_what_waits(void **state) {
     (void)state;
-    void *blocks[LONGER], *waits = new_dense_block(LARGE_FIELD_MOST);
+    void *blocks[LONGER], *waits = new_dense_block(LONGEST);
     assert_in_range(new_mixed(blocks, LONGER), 1, LONGER);
     delete_block(waits);
     larges.live_peak = larges.live; /* more than that is too much: it would serve */
@@ -1471,10 +1478,30 @@ static void large_solid_is_not_torn(void **state) {
     delete_block(block);
     large_gather_now();
     remaps = kernel.remap.count;
-    block = new_whole_block(LARGE_FIELD_MOST); /* the longest is stretched: its last pages are new */
+    block = new_whole_block(LONGEST); /* the longest is stretched: its last pages are new */
     assert_in_range(kernel.remap.count - remaps, 1, 2);
     assert_int_equal(larges.waiting, 1);
     assert_true(large_cache[0]->solid && large_cache[0]->extent == 4 * MIB);
+    delete_block(block);
+}
+
+/* As the longest are, with room for them. */
+static void large_longest_may_be_solid(void **state) {
+    (void)state;
+    larges.live_peak = 4 * LARGE_FIELD_MOST;
+    void *block = new_solid(LARGE_FIELD_MOST), *longer = new_whole_block(LARGE_FIELD_MOST + UNIT_SIZE);
+    assert_false(record_of(longer)->solid);
+    delete_block(block);
+    delete_block(longer);
+    larges.live_peak = 4 * LARGE_FIELD_MOST;
+    assert_ptr_equal(new_block(LONGEST), block); /* it waited, and serves what is shorter */
+    delete_block(block);
+    large_purge(0, ALWAYS);
+    lengths.enough = true;
+    lengths.hard = (struct lengths_balance){.sum = 4 * LARGE_FIELD_MOST, .few = true};
+    skip_probe(LARGE_FIELD_MOST);
+    block = new_whole_block(LARGE_FIELD_MOST);
+    assert_true(is_in_field(block));
     delete_block(block);
 }
 
@@ -1542,7 +1569,7 @@ static void large_solid_has_its_bounds(void **state) {
     delete_block(block);
     delete_block(first);
     begin_anew();
-    void *lends = new_solid(LARGE_FIELD_MOST);
+    void *lends = new_solid(LONGEST);
     delete_block(lends);
     large_gather_now();
     lends = new_solid(SHORT_ONE); /* and its slack: 6 MiB more */
@@ -1589,7 +1616,7 @@ static void large_grown_solid_is_none(void **state) {
     delete_block(grown);
     begin_anew();
     suit_solid(true);
-    block = new_solid(LARGE_FIELD_MOST);
+    block = new_solid(LONGEST);
     large = record_of(block);
     grown = large_resize(large, LARGE_FIELD_MOST + HUGE_LEAST); /* too long to serve those that are */
     assert_non_null(grown);
@@ -3487,6 +3514,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(large_few_of_many_lengths_are_solid, begin_solid, end_solid),
         cmocka_unit_test_setup_teardown(large_solid_slack_goes_by_huge_pages, begin_solid, end_solid),
         cmocka_unit_test_setup_teardown(large_solid_is_not_torn, begin_solid, end_solid),
+        cmocka_unit_test_setup_teardown(large_longest_may_be_solid, begin_solid, end_solid),
         cmocka_unit_test_setup_teardown(large_nothing_grows_into_solid, begin_solid, end_solid),
         cmocka_unit_test_setup_teardown(large_solid_takes_the_place_of_what_waits, begin_solid, end_solid),
         cmocka_unit_test_setup_teardown(large_solid_makes_few_go_at_once, begin_solid, end_solid),

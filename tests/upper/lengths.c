@@ -190,6 +190,49 @@ static void lengths_short_ones_are_in_fields_earlier(void **state) {
     assert_true(lengths.enough);
 }
 
+/* Some are long: from four times the longest on. */
+static void lengths_long_ones_are_in_fields_later(void **state) {
+    (void)state;
+    live.now = live.most = 35 * MIB;
+    for (unsigned i = 0; i < 128; i++)
+        note(i % 2 ? 2 * MIB : 9 * MIB, 1);
+    assert_true(lengths_suit_solid() && !lengths_suit_fields());
+    live.most = 36 * MIB;
+    note(9 * MIB, 1);
+    assert_true(!lengths_suit_solid() && lengths_suit_fields());
+}
+
+static void lengths_one_that_was_long_is_forgotten(void **state) {
+    (void)state;
+    live.now = live.most = 16 * MIB;
+    note(12 * MIB, 1);
+    note_mixed(100);
+    assert_false(lengths.enough);
+    note_mixed(200);
+    assert_true(lengths_suit_fields());
+}
+
+/* Such would leave gaps there, if they were more than a ninth: they are solid, if they are not too much for that, and so are the others. */
+static void lengths_many_long_ones_are_in_no_field(void **state) {
+    (void)state;
+    live.now = live.most = 60 * MIB;
+    for (unsigned i = 0; i < 128; i++)
+        note(i % 2 ? 3 * MIB : LENGTHS_MOST, 1);
+    assert_true(lengths_suit_solid() && !lengths_suit_fields());
+    live.most = 4 * LENGTHS_MOST;
+    note(LENGTHS_MOST, 1);
+    assert_true(lengths.enough && !lengths_suit_solid() && !lengths_suit_fields());
+    for (unsigned i = 0; i < 256; i++)
+        note(i % 2 ? 12 * MIB : 3 * MIB, 1);
+    assert_true(lengths_suit_fields());
+    for (unsigned i = 0; i < 1024; i++)
+        note(i % 2 ? 4 * MIB : 6 * MIB, 1);
+    assert_true(lengths_suit_fields());
+    for (unsigned i = 0; i < 1024; i++)
+        note(i % 32 ? (i % 2 ? 4 * MIB : 6 * MIB) : LENGTHS_MOST, 1); /* a tenth: 16 of 170 */
+    assert_true(lengths_suit_fields());
+}
+
 /* Solid ones would hold too much six times in a row: over for 1,024 blocks, then for 8,192. */
 static void lengths_P2_what_would_hold_too_much_is_not_solid(void **state) {
     (void)state;
@@ -322,6 +365,9 @@ int main(void) {
         cmocka_unit_test_setup(lengths_runs_count, setup),
         cmocka_unit_test_setup(lengths_other_runs_do_not_count, setup),
         cmocka_unit_test_setup(lengths_short_ones_are_in_fields_earlier, setup),
+        cmocka_unit_test_setup(lengths_long_ones_are_in_fields_later, setup),
+        cmocka_unit_test_setup(lengths_one_that_was_long_is_forgotten, setup),
+        cmocka_unit_test_setup(lengths_many_long_ones_are_in_no_field, setup),
         cmocka_unit_test_setup(lengths_P2_what_would_hold_too_much_is_not_solid, setup),
         cmocka_unit_test_setup(lengths_what_would_seldom_hold_too_much_is_solid, setup),
         cmocka_unit_test_setup(lengths_refusals_are_tight, setup),
