@@ -132,13 +132,14 @@ void lengths_note(size_t bytes, bool plain, bool sparse, struct lengths_live liv
     size_t exchanged = bytes / LENGTHS_EXCHANGED_OF;
     lengths.exchanged -= exchanged < lengths.exchanged ? exchanged : lengths.exchanged;
     lengths.closed -= lengths.closed > 0;
-    if (bytes > LENGTHS_MOST || sparse)
+    bool suits = bytes <= LENGTHS_MOST && !sparse;
+    if (!suits)
         lengths_note_unfit(&lengths.unfit, bytes);
     else if (plain)
         lengths_note_fit(&lengths.unfit, bytes);
     if (bytes > LENGTHS_EASY)
         lengths_note_unfit(&lengths.hard, bytes);
-    else if (plain && !sparse)
+    else if (plain && suits)
         lengths_note_fit(&lengths.hard, bytes);
     if (bytes <= LENGTHS_MOST && plain) {
         lengths_note_mix(bytes);

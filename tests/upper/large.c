@@ -1493,8 +1493,8 @@ static void large_longest_may_be_solid(void **state) {
     assert_false(record_of(longer)->solid);
     delete_block(block);
     delete_block(longer);
-    larges.live_peak = 4 * LARGE_FIELD_MOST;
-    assert_ptr_equal(new_block(LONGEST), block); /* it waited, and serves what is shorter */
+    suit_solid(true);
+    assert_ptr_equal(new_block(SHORT_ONE), block); /* it waited, and serves what is shorter */
     delete_block(block);
 }
 

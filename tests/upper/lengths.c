@@ -117,11 +117,15 @@ static void lengths_P1_beside_many_that_suit_neither_they_are_neither(void **sta
 static void lengths_others_do_not_count(void **state) {
     (void)state;
     begin_mixed();
-    ptrdiff_t sum = lengths.unfit.sum;
+    ptrdiff_t sum = lengths.unfit.sum, hard = lengths.hard.sum;
     uint32_t seen = lengths.seen;
     lengths_note(3 * MIB, false, false, live);
     assert_int_equal(lengths.seen, seen);
     assert_int_equal(lengths.unfit.sum, sum);
+    lengths_note(3 * MIB, true, true, live); /* hardly touched, it is in no field */
+    assert_int_equal(lengths.hard.sum, hard);
+    note(3 * MIB, 1);
+    assert_in_range(lengths.hard.sum, hard + 1, hard + 3 * MIB);
 }
 
 /* Runs that are written whole are lengths, too; where they are more than a ninth of the bytes nothing is solid, as they
