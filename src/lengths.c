@@ -19,7 +19,7 @@ enum {
 #define LENGTHS_BALANCE_GOOD ((ptrdiff_t)(8 * MIB))
 #define LENGTHS_ENOUGH (16 * MIB) /* of live blocks for fields */
 #define LENGTHS_ENOUGH_LEAST (8 * MIB)
-#define LENGTHS_LONG (8 * MIB)
+#define LENGTHS_LONG (8 * MIB)  /* bytes: where some are longer, fields need more */
 #define LENGTHS_EASY (12 * MIB) /* bytes: longer ones leave gaps in a field that serve nobody */
 
 SPARSE struct lengths lengths;

@@ -5,8 +5,8 @@
  *
  *     of many lengths   live at once            hold, if solid                             lie in
  *     no                                                                                   mappings of their lengths
- *     yes               enough (16 MiB), few                                               fields
- *                       of more than 12 MiB
+ *     yes               enough (16 MiB, or four times the longest, if that is long)        fields
+ *     yes               enough, but many of more than 12 MiB                               mappings of their lengths
  *     yes               less                    at most nine eighths of what was live      solid mappings
  *     yes               less                    more                                       mappings of their lengths
  *
