@@ -76,10 +76,10 @@ void lengths_note_exchange(size_t bytes, size_t live_most) {
 /* From how much on fields hold little more than what they serve: less where all blocks are much shorter than that, and most of them of another length
  * than the one before, as those of nearly one length leave gaps that none of them fits into; more where some are long. */
 static size_t lengths_enough(bool fields) {
-    bool many = 8 * lengths.others >= 5 * lengths.seen && lengths.seen >= LENGTHS_SEEN_MOST * 3 / 4;
-    size_t enough = 6 * lengths.longest;
     if (lengths.longest > LENGTHS_LONG)
         return 4 * lengths.longest;
+    bool many = 8 * lengths.others >= 5 * lengths.seen && lengths.seen >= LENGTHS_SEEN_MOST * 3 / 4;
+    size_t enough = 6 * lengths.longest;
     if (!many || !fields || enough > LENGTHS_ENOUGH)
         return LENGTHS_ENOUGH;
     return enough > LENGTHS_ENOUGH_LEAST ? enough : LENGTHS_ENOUGH_LEAST;

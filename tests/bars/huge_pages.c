@@ -411,6 +411,7 @@ static int measure(int which) {
         whole,         vector, sparse,       kept_between_whole, taken_between_whole, whole_beside_sparse,
         copied_vector, first,  first_sparse, sparse_after_half};
     static const size_t sizes[] = {LONG, 30000, 250000};
+    int sized = which - NAMED - REPLACED - TURNS;
 
     setvbuf(stdout, NULL, _IOLBF, 4096);
     if (which < NAMED)
@@ -420,7 +421,7 @@ static int measure(int which) {
     else if (which < NAMED + REPLACED + TURNS)
         copied_by_turns(&turns[which - NAMED - REPLACED]);
     else
-        (which % 2 ? medium_whole : here_and_there)(sizes[(which - NAMED - REPLACED - TURNS) / 2]);
+        (sized % 2 ? here_and_there : medium_whole)(sizes[sized / 2]);
     return bars_result();
 }
 

@@ -112,8 +112,8 @@ static void *call(const struct entry *entry, uintptr_t function, void *block) {
 }
 
 // Leaves the size class with some free blocks at hand and room for some more. A large block was freed so often then that the next
-// frees are not among those that measure it, and the thread is the favourite at the lock of large blocks. WARM_BLOCKS of no class are a
-// quarter, a half or three quarters of a slab: where one more is filed elsewhere, its colour would decide what a hit costs in hardened.
+// frees are not among those that measure it, and the thread is the favourite at the lock of large blocks. With WARM_BLOCKS free
+// no slab that is measured is filed anew for one block more or less: else its colour would decide what a hit costs in hardened.
 static void class_warm(size_t size) {
     void *blocks[WARM_BLOCKS];
     for (int i = 0; i < WARM_BLOCKS; i++)

@@ -2,7 +2,7 @@
  * manners: which advice and which process-wide settings does the library ever ask the kernel for?
  *
  * The program has its own syscall(), through which the library makes its calls. While it grows, shrinks, forks and
- * trims, every prctl must be the name of a mapping, or of the calling thread where that is not the program's; by default
+ * trims, every prctl must ask, or be the name of a mapping, or of the calling thread where that is not the program's; by default
  * advice is DONTNEED, HUGEPAGE and NOHUGEPAGE, with HAKMEM_DECOMMIT=FREE it is FREE and those two; and all of it lies in
  * mappings that the library made, but for NOHUGEPAGE for its own tables. What is written when it is asked for (POPULATE)
  * and what the janitor makes of areas that stay in use while it looks on (COLLAPSE: seldom, unless the machine is slow)
