@@ -53,6 +53,7 @@
 #include "heap_gather.c"
 #include "heap_guests.c"
 #include "heap_life.c"
+#include "heap_lodgers.c"
 #include "heap_marks.c"
 #include "heap_packs.c"
 #include "heap_reach.c"

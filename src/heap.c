@@ -15,8 +15,6 @@ enum {
     SWEEP_EVERY = 4,    /* full magazines */
     SWEEPS_MOST = 4,    /* in one call */
     SWEEP = 2,          /* classes looked at for a magazine that is emptied on behalf of another */
-    LODGERS_MOST = 4,   /* blocks of a class ... */
-    LODGERS_OF = 2048,  /* ... of less than so many bytes: of longer ones hardly two share a page */
     DRAINING = 2,       /* during a burst the magazine holds at most this part of the class's blocks */
     LEAST_HELD = 4,     /* blocks, and that many at least */
     LOOKED_AT = 16,     /* blocks in a row: a run, when the first two and the last are in one unit ... */
@@ -101,8 +99,7 @@ static bool heap_may_deepen(const struct heap *heap, unsigned class) {
            sizeclass_table[class].size <= DEEP_LARGEST;
 }
 
-/* Blocks of the class that are out: a visitor counts, too. */
-static uint32_t heap_out(struct heap *heap, unsigned class) {
+uint32_t heap_out(struct heap *heap, unsigned class) {
     visit_enter(&heap->visit);
     uint32_t out = heap->class[class].out;
     visit_leave(&heap->visit);
@@ -147,24 +144,6 @@ static unsigned heap_wanted(const struct heap_class *mine, bool again) {
     unsigned most = again || !heap_is_deep(mine) ? mine->largest : HEAP_ARRAY_WORDS - 1;
     unsigned want = mine->refill ? mine->refill : heaps.prewarm ? heaps.prewarm : 1;
     return want < most ? want : most;
-}
-
-/* The class of the power of two that its blocks fit into, which many classes then share. A program takes a block or two of many sizes, and
- * each class that begins costs a page, a slab's record and a magazine. docs/experiments/lodgers.md */
-COLD void heap_lodge_none(struct heap *heap, unsigned class) {
-    heap->class[class].lodged = LODGERS_MOST;
-}
-
-COLD unsigned heap_serving(struct heap *heap, unsigned class) {
-    struct heap_class *mine = &heap->class[class];
-    unsigned size = sizeclass_table[class].size;
-    if (mine->lodged >= LODGERS_MOST || size >= LODGERS_OF)
-        return class;
-    unsigned host = sizeclass_of((size_t)2 << bits_highest(size - 1));
-    if (host == class)
-        return class;
-    mine->lodged++;
-    return host;
 }
 
 void *heap_refill(struct heap *heap, unsigned class) {
@@ -317,8 +296,7 @@ static void heap_flush_spare(struct heap *heap, unsigned class) {
     mine->spare_count = 0;
 }
 
-/* Blocks in a magazine. */
-static unsigned heap_held(const struct heap *heap, unsigned class) {
+unsigned heap_held(const struct heap *heap, unsigned class) {
     const struct heap_class *mine = &heap->class[class];
     return (unsigned)((void **)heap->top[class] - &mine->array[mine->sentinel]);
 }

@@ -10,7 +10,7 @@
  * Behind the array stands the spare: half a magazine moves between the two before anything is refilled or flushed, a quarter where it goes
  * back and forth, so that who swings around an edge pays nothing. Long runs of frees put magazines by whole, as packs, and mark the blocks
  * of one slab then: a magazine whose sentinel is its last word looks empty and full at once. Then come the heap's slabs, filed by fill. Refill
- * takes from the fullest: sparse ones go home. A class begins with its fifth block: the first four lodge with that of the next power of two.
+ * takes from the fullest: sparse ones go home. A class begins when some blocks of it come at once; before, the next power of two's serves.
  *
  * P1  a magazine's sentinel is NULL, and all words from it to the top are blocks of its class
  * P2  a slab is in the bin of its fill, exactly if it has free bits and is not lent
@@ -53,9 +53,10 @@ struct heap_class {
     bool filled;                 /* what moved last between the two came from the spare */
     uint8_t refill;   /* blocks that the next refill brings: doubles, and halves when one is full */
     uint8_t sentinel; /* where the array's NULL stands: higher while the class drains, so that less is held */
-    uint8_t lodged;   /* blocks that another class has served before there was an array */
-    uint16_t put_by;  /* the same of magazines that were put by: fewer than a heap has packs */
-    uint32_t out;     /* blocks of the class's slabs that are in nobody's bits: in use or in a magazine */
+    uint8_t lodged;   /* blocks that another class has served while there is no array, ... */
+    uint8_t lodged_in; /* ... and when: see heap_serving */
+    uint16_t put_by;   /* the same of magazines that were put by: fewer than a heap has packs */
+    uint32_t out;      /* blocks of the class's slabs that are in nobody's bits: in use or in a magazine */
 };
 
 struct heap {
@@ -198,7 +199,8 @@ static ALWAYS_INLINE bool heap_has_not_begun(const struct heap *heap, unsigned c
  * is as much, and a MiB, and less than that is free and in memory. docs/experiments/phases-of-other-lengths.md */
 void heap_yield(struct heap *heap, size_t bytes);
 
-/* The class that serves the next request of one that has not begun: its first few lodge with one of larger blocks. */
+/* The class that serves the next request of one that has not begun: its first few lodge with one of larger blocks, and those that come
+ * seldom. */
 unsigned heap_serving(struct heap *heap, unsigned class);
 
 /* From here on it serves itself: its next request is for more alignment than those of larger blocks have. */

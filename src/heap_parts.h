@@ -9,6 +9,7 @@
  *     heap_tidy     a visitor's half: what can be given home of a heap
  *     heap_reach    threads that sleep, and what they hold
  *     heap_guests   blocks of others that are kept
+ *     heap_lodgers  classes whose blocks another serves
  *     heap_life     heaps come and go
  *
  * What the room promises to others is in heap.h; to each other its parts promise:
@@ -47,6 +48,12 @@ enum { HEAP_ARRAY_WORDS = PACK_WORDS, HEAP_DEEP_WORDS = PACK_DEEP_WORDS };
 static inline bool heap_is_deep(const struct heap_class *mine) {
     return mine->largest == HEAP_DEEP_WORDS - 1;
 }
+
+/* Blocks in a magazine: there is one. */
+unsigned heap_held(const struct heap *heap, unsigned class);
+
+/* Blocks of the class that are out: a visitor counts, too. Outside of `visit`. */
+uint32_t heap_out(struct heap *heap, unsigned class);
 
 /* Where the sentinel of a magazine stands that may be filled; and of one that is full as soon as it is empty. */
 unsigned heap_sentinel(const struct heap_class *mine);

@@ -358,19 +358,6 @@ static bool superslab_is_warm(const struct superslab *home, unsigned units) {
     return home && superslab_run_starts(home->dirty, units);
 }
 
-/* From now on what fills its pages and what does not lie apart, where `units` of the first would come in small pages for the second's
- * sake. A small process never comes here. */
-static NOINLINE void superslab_begin_to_sort(unsigned units) {
-    const struct superslab *home = superslab_find(units);
-    bool comes_small = home ? !home->huge && !superslab_is_warm(home, units) : !superslab_grows_huge();
-    if (!comes_small || superslabs.mixes)
-        return;
-    if (!superslabs.asks_nothing && os_addresses_are_few())
-        superslab_mix();
-    else
-        __atomic_store_n(&superslabs.sorts, true, __ATOMIC_RELAXED);
-}
-
 /* Each among its own, the one in huge pages, the other in small ones; but first what is in memory. NULL: new address space is better
  * than what there is. docs/experiments/huge-pages.md */
 static NOINLINE struct superslab *superslab_find_sorted(unsigned units, bool fills) {
@@ -450,6 +437,23 @@ static NOINLINE struct superslab_run superslab_take_warm(unsigned least, unsigne
     return (struct superslab_run){0};
 }
 
+/* From now on what fills its pages and what does not lie apart, where `most` units of the first would come in small pages for the second's
+ * sake; but as long as some are dirty anywhere, those are taken first. A small process never comes here. */
+static NOINLINE struct superslab_run superslab_begin_to_sort(unsigned least, unsigned most) {
+    struct superslab_run run = {0};
+    const struct superslab *home = superslab_find(most);
+    bool comes_small = home ? !home->huge && !superslab_is_warm(home, most) : !superslab_grows_huge();
+    if (!comes_small || superslabs.mixes)
+        return run;
+    if (superslabs.dirty_units > 0)
+        run = superslab_take_warm(least, most);
+    if (!run.start && !superslabs.asks_nothing && os_addresses_are_few())
+        superslab_mix();
+    else if (!run.start)
+        __atomic_store_n(&superslabs.sorts, true, __ATOMIC_RELAXED);
+    return run;
+}
+
 /* True when a run of `units` would be of memory that nobody has touched, or not much, while dirty ones lie elsewhere. */
 static bool superslab_is_cold(unsigned units, bool fills) {
     return superslabs.dirty_units >= WARM_LEAST &&
@@ -469,7 +473,7 @@ struct superslab_run superslab_take_some(unsigned least, unsigned most, bool fil
     if ((least < most || superslabs.fields > 0) && superslab_is_cold(most, fills))
         run = superslab_take_warm(least, most);
     if (!run.start && fills && !superslabs.sorts && superslab_may_sort())
-        superslab_begin_to_sort(most);
+        run = superslab_begin_to_sort(least, most);
     if (!run.start)
         run = superslab_take_run(most, fills, false);
     superslab_end_growth(mapped);

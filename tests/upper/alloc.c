@@ -376,27 +376,58 @@ static void alloc_counts_every_large_call(void **state) {
     assert_int_equal(heap_own->large_frees - frees, 3 * ROUNDS);
 }
 
-enum { LODGERS = 4, LODGERS_OF = 2048 };
+enum {
+    LODGERS_FIRST = 4,
+    LODGERS_LONG = 2048,
+    LODGERS_REFILLS = 64,
+    LODGERS_HOST = 512 << 10,
+    LODGERS_BESIDE = 2,
+    LODGERS_MOST = 16
+};
+
+static unsigned host_of(unsigned class) {
+    size_t bytes = 16;
+    while (sizeclass_table[sizeclass_of(bytes)].size < sizeclass_table[class].size &&
+           bytes < SIZECLASS_LARGEST)
+        bytes *= 2;
+    return sizeclass_of(bytes);
+}
+
+/* A size that a class serves, and no other, which has not begun; of one that may lodge. */
+static bool may_lodge(unsigned class) {
+    size_t size = sizeclass_table[class].size;
+    return heap_has_not_begun(heap_own, class) && class < SIZECLASS_USUAL && host_of(class) != class &&
+           sizeclass_of(size) == class;
+}
+
+/* What was refilled before does not matter, nor does the next refill. */
+static void begin_lodging(void) {
+    heap_own->refills += LODGERS_REFILLS - heap_own->refills % LODGERS_REFILLS;
+}
+
+static void check_usable(void **block, size_t size, unsigned class) {
+    *block = alloc_malloc(size);
+    assert_non_null(*block);
+    assert_int_equal(alloc_usable_size(*block), sizeclass_table[class].size);
+}
 
 /* The first blocks of a class that has not begun are those of the next power of two; then it has its own, and there it stays. */
 static void check_lodgers(unsigned class) {
-    size_t size = sizeclass_table[class].size, host = 16;
-    unsigned before = heap_own->class[class].lodged;
-    void *blocks[2 * LODGERS];
-    while (host < size)
-        host *= 2;
+    size_t size = sizeclass_table[class].size, host = sizeclass_table[host_of(class)].size;
+    void *blocks[2 * LODGERS_FIRST];
+    begin_lodging();
+    heap_own->class[class].lodged = 0;
     for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++) {
-        bool lodges = before + i < LODGERS && host > size && size < LODGERS_OF;
         blocks[i] = i % 2 ? alloc_calloc(1, size) : alloc_malloc(size);
         assert_non_null(blocks[i]);
-        assert_int_equal(alloc_usable_size(blocks[i]), lodges ? host : size);
+        assert_int_equal(alloc_usable_size(blocks[i]), i < LODGERS_FIRST ? host : size);
         memset(blocks[i], 0xff, size);
     }
     for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
         alloc_free(blocks[i]);
-    void *block = alloc_malloc(size);
-    assert_int_equal(alloc_usable_size(block), size);
-    alloc_free(block);
+    begin_lodging();
+    check_usable(blocks, size, class);
+    alloc_free(*blocks);
 }
 
 /* One of the first tests: most classes of the thread's heap have not begun. */
@@ -405,12 +436,70 @@ static void alloc_first_blocks_of_a_class_lodge(void **state) {
     if (has(verify_free))
         skip();
     unsigned checked = 0;
-    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
-        if (heap_has_not_begun(heap_own, class) && sizeclass_of(sizeclass_table[class].size) == class) {
+    for (unsigned class = 0; sizeclass_table[class].size < LODGERS_LONG; class ++)
+        if (may_lodge(class) && class % 2 == 0) {
             check_lodgers(class);
             checked++;
         }
-    assert_true(checked > SIZECLASS_COUNT / 2);
+    assert_true(checked > 8);
+}
+
+/* So are those that come seldom and do not stay: many where the others do not, else one in so many refills, none where too many
+ * bytes of the others are in use. */
+static void check_seldom(unsigned class) {
+    static void *kept[LODGERS_HOST / 32 + 1];
+    unsigned host = host_of(class), count = 0, most = LODGERS_HOST / sizeclass_table[host].size;
+    size_t size = sizeclass_table[class].size, bytes = sizeclass_table[host].size;
+    bytes = bytes < SIZECLASS_LARGEST ? bytes : SIZECLASS_LARGEST;
+    void *block;
+    for (unsigned window = 0; window < 10; window++) {
+        begin_lodging();
+        for (unsigned i = 0; i < LODGERS_MOST; i++) {
+            check_usable(&block, size, host);
+            alloc_free(block);
+        }
+    }
+    while (count <= LODGERS_BESIDE)
+        check_usable(&kept[count++], bytes, host);
+    begin_lodging();
+    check_usable(&block, size, host);
+    alloc_free(block);
+    assert_true(heap_has_not_begun(heap_own, class));
+    if (class + 1 == host) {
+        while (count <= most)
+            check_usable(&kept[count++], bytes, host);
+        begin_lodging();
+    }
+    if (class + 1 < host && class % 2) { /* too many in one go */
+        while (count > 0)
+            alloc_free(kept[--count]);
+        heap_own->class[class].lodged = LODGERS_MOST;
+    } else {
+        heap_own->class[class].lodged = LODGERS_FIRST;
+    }
+    check_usable(&block, size, class);
+    alloc_free(block);
+    while (count > 0)
+        alloc_free(kept[--count]);
+}
+
+static unsigned blocks_in_use(unsigned class) {
+    const struct heap_class *mine = &heap_own->class[class];
+    long held = mine->array ? (void **)heap_own->top[class] - &mine->array[mine->sentinel] : 0;
+    return mine->out - (unsigned)held - mine->spare_count;
+}
+
+static void alloc_seldom_blocks_of_a_class_lodge(void **state) {
+    (void)state;
+    if (has(verify_free))
+        skip();
+    unsigned checked = 0;
+    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
+        if (may_lodge(class) && blocks_in_use(host_of(class)) == 0) {
+            check_seldom(class);
+            checked++;
+        }
+    assert_true(checked > 24);
 }
 
 static void alloc_refuses_what_is_not_ours(void **state) {
@@ -596,6 +685,7 @@ int main(void) {
         cmocka_unit_test_setup(alloc_P2_success_and_free_keep_errno, kernel_reset),
         cmocka_unit_test_setup(alloc_P4_aligned_ones_do_not_lodge, kernel_reset),
         cmocka_unit_test_setup(alloc_first_blocks_of_a_class_lodge, kernel_reset),
+        cmocka_unit_test_setup(alloc_seldom_blocks_of_a_class_lodge, kernel_reset),
         cmocka_unit_test_setup(alloc_counts_calls_for_large_blocks, kernel_reset),
         cmocka_unit_test_setup(alloc_P3_sizes_that_no_system_has, kernel_reset),
         cmocka_unit_test_setup(alloc_P3_a_kernel_without_memory, kernel_reset),

@@ -716,6 +716,32 @@ static void superslab_takes_what_is_warm_before_what_is_sorted(void **state) {
     end_mixed();
 }
 
+/* Nor is a huge page begun as long as there is some of it anywhere, if not where the next run would be. */
+static void superslab_takes_what_is_warm_before_it_sorts(void **state) {
+    (void)state;
+    superslab_unmap_free();
+    superslabs.sorts = superslabs.mixes = false;
+    superslab_configure(2 * MIB, true, false);
+    struct superslab *vacant = superslabs.vacant;
+    superslabs.vacant = NULL; /* the next one is higher than this one */
+    dense_fake.known = DENSE_NO;
+    while (bits_count(home_of_next(1, true)->free) % SUPERSLAB_UNITS != 15)
+        ; /* so many are left of the first, untouched */
+    struct superslab *first = runs[run_count - 1].home, *second = home_of_next(16, true);
+    superslabs.vacant = vacant;
+    assert_true(second->number > first->number);
+    run_give(run_count - 1);
+    dense_fake.known = DENSE_YES;
+    dense_fake.units = 2 * MIB / UNIT_SIZE;
+    superslabs.warm_from = first->number; /* other tests have left more than one search looks at */
+    for (unsigned i = 0; i < 4; i++)
+        assert_ptr_equal(home_of_next(4, true), second);
+    assert_false(superslabs.sorts);
+    assert_true(home_of_next(4, true)->huge);
+    assert_true(superslabs.sorts);
+    end_mixed();
+}
+
 /* Nothing is sorted where little is dense, or nearly all; nor at once because a heap was mixed before. */
 static void superslab_sorts_only_where_it_pays(void **state) {
     (void)state;
@@ -1731,6 +1757,7 @@ int main(void) {
         cmocka_unit_test_setup(superslab_sheds_what_is_worth_it, setup),
         cmocka_unit_test_setup(superslab_sheds_within_the_budget, setup),
         cmocka_unit_test_setup(superslab_sheds_while_a_fork_comes, setup),
+        cmocka_unit_test_setup(superslab_takes_what_is_warm_before_it_sorts, setup),
         cmocka_unit_test_setup(superslab_sorts_only_where_it_pays, setup),
         cmocka_unit_test_setup(superslab_sorts_nothing_while_all_are_alike, setup),
         cmocka_unit_test_setup(superslab_sorts_nothing_where_addresses_are_few, setup),
