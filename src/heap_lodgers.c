@@ -8,7 +8,7 @@ enum {
     LODGERS_REFILLS = 64, /* ... one in so many of the heap's refills, if of the class that serves them ... */
     LODGERS_HOST = 512 << 10, /* ... no more bytes are in use; and if ... */
     LODGERS_BESIDE = 2,       /* ... no more blocks are, and one is at hand, ... */
-    LODGERS_MOST = 16,        /* ... so many, as each takes a few instructions more than a refill's share */
+    LODGERS_MOST = 8,         /* ... so many, as each takes a few instructions more than a refill's share */
 };
 
 /* Refills since when a class's lodgers are counted, but for what a byte does not hold. */

@@ -382,7 +382,7 @@ enum {
     LODGERS_REFILLS = 64,
     LODGERS_HOST = 512 << 10,
     LODGERS_BESIDE = 2,
-    LODGERS_MOST = 16
+    LODGERS_MOST = 8
 };
 
 static unsigned host_of(unsigned class) {
