@@ -147,7 +147,7 @@ static bool heap_can_carve(struct heap_class *mine) {
     return mine->carving != NULL;
 }
 
-/* So many units of new memory have come, or would: some of what is put by goes back to its slabs. */
+/* So many units of new memory would come: some of what is put by goes back to its slabs. */
 static void heap_give_up_packs(struct heap *heap, unsigned units) {
     if (heap->packs.count == 0)
         return;
@@ -166,14 +166,27 @@ void heap_yield(struct heap *heap, size_t bytes) {
     visit_leave(&heap->visit);
 }
 
+/* So many units are to come, and no more that is free is in memory: what is put by and what waits serves first.
+ * docs/experiments/phases-of-other-lengths.md */
+static void heap_yield_for_slab(struct heap *heap, unsigned units) {
+    size_t bytes = (size_t)units << UNIT_SHIFT;
+    if (superslab_dirty_bytes() >= bytes || slab_is_at_hand(heap->slabs))
+        return;
+    heap_give_up_packs(heap, units);
+    if (heap->large_frees > 0 &&
+        superslab_dirty_bytes() < bytes) /* else it is others' affair, if there are any */
+        large_yield(LARGE_YIELD * bytes);
+}
+
 /* A new slab is carved from now on. False: no memory. */
 static bool heap_grow(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
+    unsigned units = heap_slab_units(mine, class);
+    heap_yield_for_slab(heap, units);
     size_t filled = heap_filled_bytes(mine, class);
     bool many = __atomic_load_n(&heaps.count, __ATOMIC_RELAXED) > 1; /* a hint */
     bool fills = filled >= (many ? FILLS_FROM_OF_MANY : FILLS_FROM);
-    struct slab *slab =
-        slab_new(&heap->slabs, class, heap_slab_units(mine, class), fills, &heap->inbox, heap->tag | class);
+    struct slab *slab = slab_new(&heap->slabs, class, units, fills, &heap->inbox, heap->tag | class);
     if (!slab)
         return false;
     heap->shallow = false;
@@ -182,11 +195,6 @@ static bool heap_grow(struct heap *heap, unsigned class) {
     mine->carving = slab;
     if (filled >= POPULATED_FROM)
         heap_populate(slab);
-    if (slab->untouched) {
-        heap_give_up_packs(heap, slab->units);
-        if (heap->large_frees > 0) /* else it is some other thread's affair, or there are none */
-            large_yield(LARGE_YIELD * ((size_t)slab->units << UNIT_SHIFT));
-    }
     return true;
 }
 

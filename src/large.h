@@ -54,8 +54,9 @@ enum {
     LARGE_STRETCH = 8,          /* times as long as it was may become what waits */
     LARGE_LENDS = 4,            /* times as long as what is wanted may be what serves */
     LARGE_WIDENS = 2,           /* ... what serves a block that grows */
-    LARGE_YIELD = 4,  /* times as much as has come anew goes of what waits, so that the next ones find it */
-    LARGE_SIZES = 16, /* of blocks that were not at hand, by chance: whether one comes again */
+    LARGE_YIELD =
+        4, /* times as much as would come anew goes of what waits, so that the next ones find it, too */
+    LARGE_SIZES = 16,    /* of blocks that were not at hand, by chance: whether one comes again */
     LARGE_TAIL_LEAST = 8 /* the part of a run that is worth a call to give home when it is not asked for */
 };
 
@@ -154,8 +155,8 @@ void *large_resize(struct large *large, size_t size);
  * them. Runs go to their superslabs, where they are dirty. Returns the bytes that went home. */
 size_t large_purge(size_t keep, unsigned most);
 
-/* New memory of so many bytes has come for small blocks: as much of the runs that have waited longest goes to their superslabs, if
- * LARGE_YIELD_LEAST bytes wait at least, for those that come next. docs/experiments/phases-of-other-lengths.md */
+/* New memory would come for small blocks: so many bytes of the runs that have waited longest go to their superslabs instead, if
+ * LARGE_YIELD_LEAST bytes wait at least. docs/experiments/phases-of-other-lengths.md */
 void large_yield(size_t bytes);
 
 /* Gives home what has waited since the last call of this function, and was not needed once, and the slack of live blocks

@@ -115,6 +115,11 @@ struct slab *slab_new(struct slab_hand **hand, unsigned class, unsigned units, b
  * runs. */
 void slab_delete(struct slab_hand **hand, struct slab *slab);
 
+/* Whether the next slab may be one of these. */
+static inline bool slab_is_at_hand(const struct slab_hand *hand) {
+    return hand && hand->count > 0;
+}
+
 /* Gives back what is at hand. Nothing is until threads wait for each other again. */
 NOINLINE void slab_hand_give_all(struct slab_hand *hand);
 

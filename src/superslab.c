@@ -10,7 +10,6 @@ enum {
     GROUPS = TABLE_SIZE / GROUP,
     GROW_LARGEST = 64, /* superslabs in one mapping */
     ROOM_EACH = 128,   /* units in use for each area that is begun for a run that will grow */
-    WARM_LEAST = 16,   /* dirty units from which on they are looked for: a small heap has its few nearby */
     WARM_LOOKS = 16,   /* superslabs in one search */
     KEPT_MIXED = 12,   /* sixteenths of what is dirty below the peak, if blocks are not written whole */
     KEPT_SORTED = 14   /* ... and those that are, a quarter at least, lie apart */
@@ -456,8 +455,7 @@ static NOINLINE struct superslab_run superslab_begin_to_sort(unsigned least, uns
 
 /* True when a run of `units` would be of memory that nobody has touched, or not much, while dirty ones lie elsewhere. */
 static bool superslab_is_cold(unsigned units, bool fills) {
-    return superslabs.dirty_units >= WARM_LEAST &&
-           !superslab_is_warm(superslab_find_for(units, fills), units);
+    return superslabs.dirty_units > 0 && !superslab_is_warm(superslab_find_for(units, fills), units);
 }
 
 /* Once a run is taken: where addresses were mapped for it what is dirty in fields would stay beside it. */

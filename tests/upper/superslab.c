@@ -1139,12 +1139,12 @@ static void superslab_takes_warm_pieces(void **state) {
         assert_true(run_take(1));
     const struct superslab *first = *superslab_at(runs[0].home->number),
                            *second = *superslab_at(runs[SUPERSLAB_UNITS].home->number);
-    for (unsigned unit = 0; unit < 2 * (WARM_LEAST - 1); unit += 2)
-        run_give_unit(first, unit);
-    assert_int_equal(units_of_some(1, 4, NULL), 4); /* little is dirty */
-    run_give_unit(first, 2 * (WARM_LEAST - 1));
+    assert_int_equal(units_of_some(1, 4, NULL), 4); /* nothing is dirty */
+    run_give_unit(first, 0);
     assert_int_equal(units_of_some(1, 4, first), 1);
     run_give(run_count - 1);
+    for (unsigned unit = 2; unit < 20; unit += 2)
+        run_give_unit(first, unit);
     for (unsigned unit = 1; unit < 6; unit++)
         if (unit != 3)
             run_give_unit(second, unit);
@@ -1170,14 +1170,14 @@ static void superslab_search_for_warm_pieces_is_bounded(void **state) {
     const struct superslab *last = runs[run_count - 1].home;
     for (unsigned i = run_count - 4; i < run_count; i++) {
         assert_ptr_equal(runs[i].home, last);
-        run_shorten(&runs[i], 16 - WARM_LEAST / 4);
+        run_shorten(&runs[i], 12);
     }
     superslabs.warm_from = 0;
     assert_true(run_take(8)); /* who needs that many does not search */
     assert_int_equal(superslabs.warm_from, 0);
     assert_int_equal(units_of_some(1, 8, NULL), 8);
     assert_int_equal(superslabs.warm_from, WARM_LOOKS);
-    assert_int_equal(units_of_some(1, 8, last), WARM_LEAST / 4);
+    assert_int_equal(units_of_some(1, 8, last), 4);
     run_give_all();
     check_room();
 }
