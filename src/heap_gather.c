@@ -173,8 +173,8 @@ static void heap_yield_for_slab(struct heap *heap, unsigned units) {
     if (superslab_dirty_bytes() >= bytes || slab_is_at_hand(heap->slabs))
         return;
     heap_give_up_packs(heap, units);
-    if (heap->large_frees > 0 &&
-        superslab_dirty_bytes() < bytes) /* else it is others' affair, if there are any */
+    bool frees_large = heap->large_frees > 0; /* else it is others' affair, if there are any */
+    if (frees_large && superslab_dirty_bytes() < bytes)
         large_yield(LARGE_YIELD * bytes);
 }
 

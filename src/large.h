@@ -54,8 +54,7 @@ enum {
     LARGE_STRETCH = 8,          /* times as long as it was may become what waits */
     LARGE_LENDS = 4,            /* times as long as what is wanted may be what serves */
     LARGE_WIDENS = 2,           /* ... what serves a block that grows */
-    LARGE_YIELD =
-        4, /* times as much as would come anew goes of what waits, so that the next ones find it, too */
+    LARGE_YIELD = 4,     /* times as much as would come anew goes of what waits: the next ones find it, too */
     LARGE_SIZES = 16,    /* of blocks that were not at hand, by chance: whether one comes again */
     LARGE_TAIL_LEAST = 8 /* the part of a run that is worth a call to give home when it is not asked for */
 };
