@@ -21,7 +21,7 @@
  * P6  a call works on magazines and outbox only by a heap that it loaded from heap_current itself (heap_load, heap_mine);
  *     only a visitor inside `visit` lets a thread's word stand for none until it goes, and a fork until the first call
  * P7  a guest, a block of another heap's slab, is in an array only, never in a spare, a pack or the marks
- * A refill asks for one magazine at most and gives up 16 packs (so does a large block from new memory), and the runs of one large_yield, or 96 for each unit where waves of many end, with the magazines of classes that have none left, and 32 of each heap that a fork left; a flush puts back one, or what is marked, and SWEEPS_MOST others.
+ * A refill asks for one magazine at most and gives up 16 packs (so does a large block from new memory), what is at hand of four classes, and the runs of one large_yield, or 96 for each unit where waves of many end, with the magazines of classes that have none left, and 32 of each heap that a fork left; a flush puts back one, or what is marked, and SWEEPS_MOST others.
  */
 #ifndef HAKMEM_HEAP_H
 #define HAKMEM_HEAP_H
@@ -83,6 +83,7 @@ struct heap {
     struct visit visit;               /* taken by whoever works on the slabs: the thread, or a visitor */
     struct slab *tidied; /* the last one of its own that a visitor looked at, and where it stood */
     uint8_t tidied_class, tidied_bin;
+    uint8_t emptied; /* the class that was asked last for nearly empty slabs on behalf of one that grows */
     bool tidied_unsettled;      /* something on its way through the bins was not at rest */
     struct slab *tidied_partly; /* up to this block, when it was like this */
     uint16_t tidied_from, tidied_changes, tidied_free;

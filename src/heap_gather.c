@@ -11,7 +11,9 @@ enum {
     FILLS_FROM = 64 << 10,          /* bytes of a class that are out: the next slab will be filled, too */
     FILLS_FROM_OF_MANY = 256 << 10, /* ... where each of several heaps may end with slabs that are not */
     POPULATED_FROM = 256 << 10,     /* ... and its pages are worth a call, if they come one by one */
-    CARVED_BY_HOSTS = 4,            /* blocks at once: most of what a host needs are guests to come */
+    EMPTIED_AT_ONCE = 4,            /* classes, ... */
+    EMPTIED_FROM = 4 << 20, /* ... where so many bytes are in use: a small process has little to give back */
+    CARVED_BY_HOSTS = 4,    /* blocks at once: most of what a host needs are guests to come */
 };
 
 static bool heap_has_free(const struct heap_class *class) {
@@ -166,23 +168,51 @@ void heap_yield(struct heap *heap, size_t bytes) {
     visit_leave(&heap->visit);
 }
 
-/* So many units are to come, and no more that is free is in memory: what is put by and what waits serves first.
- * docs/experiments/phases-of-other-lengths.md */
-static void heap_yield_for_slab(struct heap *heap, unsigned units) {
-    size_t bytes = (size_t)units << UNIT_SHIFT;
-    if (superslab_dirty_bytes() >= bytes || slab_is_at_hand(heap->slabs))
+/* Classes that have a slab three quarters of which are free give back what is in their magazines, until `enough` bytes are free and in memory:
+ * that is what keeps such slabs when all arrays of a program have outgrown the class. docs/experiments/outgrown-classes.md */
+static NOINLINE void heap_empty_slabs(struct heap *heap, unsigned growing, size_t enough) {
+    unsigned class = heap->emptied, emptied = 0;
+    for (unsigned looked = 0; looked < SIZECLASS_COUNT && emptied < EMPTIED_AT_ONCE; looked++) {
+        if (superslab_dirty_bytes() >= enough)
+            break;
+        class = (class + 1) % SIZECLASS_COUNT;
+        struct heap_class *mine = &heap->class[class];
+        if (!mine->bin[HEAP_BINS - 1] || !mine->array || class == growing)
+            continue;
+        emptied++;
+        heap_drain_class(heap, class);
+        if (mine->empty && heap_may_go(heap, mine->empty))
+            heap_let_go(mine, mine->empty);
+    }
+    heap->emptied = (uint8_t) class;
+}
+
+/* So many units are to come, or have, of memory that nobody has touched, as less than `enough` bytes are free and in memory: what is put by and
+ * what waits serves first, or next. docs/experiments/phases-of-other-lengths.md */
+static ALWAYS_INLINE void heap_yield_for_slab(struct heap *heap, unsigned class, unsigned units,
+                                              size_t enough) {
+    if (superslab_dirty_bytes() >= enough || slab_is_at_hand(heap->slabs))
         return;
     heap_give_up_packs(heap, units);
     bool frees_large = heap->large_frees > 0; /* else it is others' affair, if there are any */
-    if (frees_large && superslab_dirty_bytes() < bytes)
-        large_yield(LARGE_YIELD * bytes);
+    if (frees_large && superslab_dirty_bytes() < enough)
+        large_yield(LARGE_YIELD * ((size_t)units << UNIT_SHIFT));
+    if (superslab_used_bytes() >= EMPTIED_FROM && !heap_hosts(heap))
+        heap_empty_slabs(heap, class, enough);
+}
+
+/* What was free and in memory was enough, but in pieces. */
+static COLD NOINLINE void heap_yield_for_next(struct heap *heap, unsigned class, unsigned units) {
+    heap_yield_for_slab(heap, class, units, SIZE_MAX);
 }
 
 /* A new slab is carved from now on. False: no memory. */
 static bool heap_grow(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
     unsigned units = heap_slab_units(mine, class);
-    heap_yield_for_slab(heap, units);
+    size_t bytes = (size_t)units << UNIT_SHIFT;
+    bool in_pieces = superslab_dirty_bytes() >= bytes; /* if it will not do */
+    heap_yield_for_slab(heap, class, units, bytes);
     size_t filled = heap_filled_bytes(mine, class);
     bool many = __atomic_load_n(&heaps.count, __ATOMIC_RELAXED) > 1; /* a hint */
     bool fills = filled >= (many ? FILLS_FROM_OF_MANY : FILLS_FROM);
@@ -195,6 +225,8 @@ static bool heap_grow(struct heap *heap, unsigned class) {
     mine->carving = slab;
     if (filled >= POPULATED_FROM)
         heap_populate(slab);
+    if (in_pieces && slab->untouched)
+        heap_yield_for_next(heap, class, units);
     return true;
 }
 

@@ -872,6 +872,46 @@ static void heap_keeps_the_slab_that_is_marked(void **state) {
     assert_true(pagemap_record(block) != slab || slab_is_empty(slab));
 }
 
+/* All have outgrown a class: what its magazine holds keeps a slab, until another class grows. */
+static void heap_grows_into_outgrown_classes(void **state) {
+    (void)state;
+    if (has(verify_free))
+        skip();
+    unsigned class = sizeclass_of(5000), other = sizeclass_of(6000), third = sizeclass_of(7000);
+    struct superslab_run runs[EMPTIED_FROM / UNIT_SIZE / SUPERSLAB_RUN_LARGEST];
+    heap_configure(8, 0, 0, false);
+    struct heap *heap = heap_take();
+    for (unsigned i = 0; i < 120; i++)
+        take_block(heap, class);
+    while (live_count > 0)
+        give_block(heap, live_count - 1);
+    for (unsigned i = 0; i < 4; i++)
+        take_block(heap, third);
+    give_block(heap, live_count - 1); /* its slab is not nearly empty: what is at hand stays */
+    unsigned at_hand = heap_held(heap, third);
+    assert_true(at_hand > 0);
+    assert_true(heap_held(heap, class) > 0 && heap->class[class].bin[HEAP_BINS - 1]);
+    superslab_purge(0, UINT_MAX);
+    uint32_t held = heap_held(heap, class);
+    for (unsigned i = 0; i < 20; i++)
+        take_block(heap, other);
+    assert_int_equal(heap_held(heap, class), held); /* a small process has little to give back */
+    for (unsigned i = 0; i < ARRAY_LENGTH(runs); i++)
+        runs[i] = superslab_take(SUPERSLAB_RUN_LARGEST, false);
+    for (unsigned i = 0; i < 100; i++)
+        take_block(heap, other);
+    assert_int_equal(heap_held(heap, class) + heap->class[class].spare_count, 0);
+    assert_int_equal(heap_held(heap, third), at_hand);
+    assert_null(heap->class[class].bin[HEAP_BINS - 1]);
+    assert_null(heap->class[class].empty);
+    walk();
+    for (unsigned i = 0; i < ARRAY_LENGTH(runs); i++)
+        superslab_give_run(runs[i].home, runs[i].start, runs[i].units, false);
+    while (live_count > 0)
+        give_block(heap, live_count - 1);
+    heap_retire(heap);
+}
+
 /* ... and goes back to its slabs where a large block would need new memory else. */
 static void heap_yields_what_is_put_by(void **state) {
     (void)state;
@@ -1998,6 +2038,7 @@ int main(void) {
         cmocka_unit_test_setup(heap_leaves_mixed_runs_alone, setup),
         cmocka_unit_test_setup(heap_frees_what_is_marked_once, setup),
         cmocka_unit_test_setup(heap_keeps_the_slab_that_is_marked, setup),
+        cmocka_unit_test_setup(heap_grows_into_outgrown_classes, setup),
         cmocka_unit_test_setup(heap_yields_what_is_put_by, setup),
         cmocka_unit_test_setup(heap_what_is_put_by_is_bounded, setup),
         cmocka_unit_test_setup(heap_gets_the_pages_of_slabs_that_will_be_filled, setup),
