@@ -7,7 +7,7 @@
  */
 #include "bars.h"
 
-enum { BLOCKS = 200, SHORT = 32000, LONG = 40000, TIMES = 20, BAR_PERCENT = 175, BAR_BY_TURNS = 250 };
+enum { BLOCKS = 200, SHORT = 32000, LONG = 40000, TIMES = 20, BAR_PERCENT = 175, BAR_BY_TURNS = 300 };
 
 static void *blocks[BLOCKS];
 
