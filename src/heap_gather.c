@@ -187,11 +187,10 @@ static NOINLINE void heap_empty_slabs(struct heap *heap, unsigned growing, size_
     heap->emptied = (uint8_t) class;
 }
 
-/* So many units are to come, or have, of memory that nobody has touched, as less than `enough` bytes are free and in memory: what is put by and
- * what waits serves first, or next. docs/experiments/phases-of-other-lengths.md */
-static ALWAYS_INLINE void heap_yield_for_slab(struct heap *heap, unsigned class, unsigned units,
-                                              size_t enough) {
-    if (superslab_dirty_bytes() >= enough || slab_is_at_hand(heap->slabs))
+/* So many units of memory that nobody has touched would come, or have: what is put by and what waits serves instead, or the next time, until `enough`
+ * bytes are free and in memory. docs/experiments/phases-of-other-lengths.md */
+static void heap_yield_for_slab(struct heap *heap, unsigned class, unsigned units, size_t enough) {
+    if (slab_is_at_hand(heap->slabs))
         return;
     heap_give_up_packs(heap, units);
     bool frees_large = heap->large_frees > 0; /* else it is others' affair, if there are any */
@@ -201,18 +200,14 @@ static ALWAYS_INLINE void heap_yield_for_slab(struct heap *heap, unsigned class,
         heap_empty_slabs(heap, class, enough);
 }
 
-/* What was free and in memory was enough, but in pieces. */
-static COLD NOINLINE void heap_yield_for_next(struct heap *heap, unsigned class, unsigned units) {
-    heap_yield_for_slab(heap, class, units, SIZE_MAX);
-}
-
 /* A new slab is carved from now on. False: no memory. */
 static bool heap_grow(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
     unsigned units = heap_slab_units(mine, class);
     size_t bytes = (size_t)units << UNIT_SHIFT;
-    bool in_pieces = superslab_dirty_bytes() >= bytes; /* if it will not do */
-    heap_yield_for_slab(heap, class, units, bytes);
+    bool in_memory = superslab_dirty_bytes() >= bytes; /* but perhaps in pieces that are too short */
+    if (!in_memory)
+        heap_yield_for_slab(heap, class, units, bytes);
     size_t filled = heap_filled_bytes(mine, class);
     bool many = __atomic_load_n(&heaps.count, __ATOMIC_RELAXED) > 1; /* a hint */
     bool fills = filled >= (many ? FILLS_FROM_OF_MANY : FILLS_FROM);
@@ -225,8 +220,8 @@ static bool heap_grow(struct heap *heap, unsigned class) {
     mine->carving = slab;
     if (filled >= POPULATED_FROM)
         heap_populate(slab);
-    if (in_pieces && slab->untouched)
-        heap_yield_for_next(heap, class, units);
+    if (in_memory && slab->untouched)
+        heap_yield_for_slab(heap, class, units, SIZE_MAX);
     return true;
 }
 

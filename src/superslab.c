@@ -438,7 +438,7 @@ static NOINLINE struct superslab_run superslab_take_warm(unsigned least, unsigne
 
 /* From now on what fills its pages and what does not lie apart, where `most` units of the first would come in small pages for the second's
  * sake; but as long as some are dirty anywhere, those are taken first. A small process never comes here. */
-static NOINLINE struct superslab_run superslab_begin_to_sort(unsigned least, unsigned most) {
+static NOINLINE struct superslab_run superslab_take_warm_or_sort(unsigned least, unsigned most) {
     struct superslab_run run = {0};
     const struct superslab *home = superslab_find(most);
     bool comes_small = home ? !home->huge && !superslab_is_warm(home, most) : !superslab_grows_huge();
@@ -471,7 +471,7 @@ struct superslab_run superslab_take_some(unsigned least, unsigned most, bool fil
     if ((least < most || superslabs.fields > 0) && superslab_is_cold(most, fills))
         run = superslab_take_warm(least, most);
     if (!run.start && fills && !superslabs.sorts && superslab_may_sort())
-        run = superslab_begin_to_sort(least, most);
+        run = superslab_take_warm_or_sort(least, most);
     if (!run.start)
         run = superslab_take_run(most, fills, false);
     superslab_end_growth(mapped);

@@ -872,44 +872,84 @@ static void heap_keeps_the_slab_that_is_marked(void **state) {
     assert_true(pagemap_record(block) != slab || slab_is_empty(slab));
 }
 
-/* All have outgrown a class: what its magazine holds keeps a slab, until another class grows. */
+/* All have outgrown a class: what its magazine holds keeps a slab. */
+static void outgrow(struct heap *heap, unsigned class) {
+    for (unsigned i = 0; i < 120; i++)
+        take_block(heap, class);
+    while (live_count > 0)
+        give_block(heap, live_count - 1);
+    assert_true(heap_held(heap, class) > 0 && heap->class[class].bin[HEAP_BINS - 1]);
+}
+
+/* So many that a process is not small. */
+static struct superslab_run many_in_use[EMPTIED_FROM / UNIT_SIZE / SUPERSLAB_RUN_LARGEST];
+
+static void begin_many_in_use(void) {
+    for (unsigned i = 0; i < ARRAY_LENGTH(many_in_use); i++)
+        many_in_use[i] = superslab_take(SUPERSLAB_RUN_LARGEST, false);
+}
+
+static void end_many_in_use(struct heap *heap) {
+    walk();
+    for (unsigned i = 0; i < ARRAY_LENGTH(many_in_use); i++)
+        superslab_give_run(many_in_use[i].home, many_in_use[i].start, many_in_use[i].units, false);
+    while (live_count > 0)
+        give_block(heap, live_count - 1);
+    heap_retire(heap);
+}
+
+/* ... until another class grows. */
 static void heap_grows_into_outgrown_classes(void **state) {
     (void)state;
     if (has(verify_free))
         skip();
     unsigned class = sizeclass_of(5000), other = sizeclass_of(6000), third = sizeclass_of(7000);
-    struct superslab_run runs[EMPTIED_FROM / UNIT_SIZE / SUPERSLAB_RUN_LARGEST];
     heap_configure(8, 0, 0, false);
     struct heap *heap = heap_take();
-    for (unsigned i = 0; i < 120; i++)
-        take_block(heap, class);
-    while (live_count > 0)
-        give_block(heap, live_count - 1);
+    outgrow(heap, class);
     for (unsigned i = 0; i < 4; i++)
         take_block(heap, third);
     give_block(heap, live_count - 1); /* its slab is not nearly empty: what is at hand stays */
-    unsigned at_hand = heap_held(heap, third);
+    unsigned at_hand = heap_held(heap, third), held = heap_held(heap, class);
     assert_true(at_hand > 0);
-    assert_true(heap_held(heap, class) > 0 && heap->class[class].bin[HEAP_BINS - 1]);
     superslab_purge(0, UINT_MAX);
-    uint32_t held = heap_held(heap, class);
     for (unsigned i = 0; i < 20; i++)
         take_block(heap, other);
     assert_int_equal(heap_held(heap, class), held); /* a small process has little to give back */
-    for (unsigned i = 0; i < ARRAY_LENGTH(runs); i++)
-        runs[i] = superslab_take(SUPERSLAB_RUN_LARGEST, false);
+    begin_many_in_use();
     for (unsigned i = 0; i < 100; i++)
         take_block(heap, other);
     assert_int_equal(heap_held(heap, class) + heap->class[class].spare_count, 0);
     assert_int_equal(heap_held(heap, third), at_hand);
     assert_null(heap->class[class].bin[HEAP_BINS - 1]);
     assert_null(heap->class[class].empty);
-    walk();
-    for (unsigned i = 0; i < ARRAY_LENGTH(runs); i++)
-        superslab_give_run(runs[i].home, runs[i].start, runs[i].units, false);
-    while (live_count > 0)
-        give_block(heap, live_count - 1);
-    heap_retire(heap);
+    end_many_in_use(heap);
+}
+
+/* Also where enough is free and in memory, but in pieces, once that did not do. */
+static void heap_grows_beside_pieces(void **state) {
+    (void)state;
+    if (has(verify_free))
+        skip();
+    unsigned class = sizeclass_of(5000), other = sizeclass_of(32 * KIB);
+    struct superslab_run units[16];
+    heap_configure(8, 0, 0, false);
+    struct heap *heap = heap_take();
+    outgrow(heap, class);
+    begin_many_in_use();
+    superslab_purge(0, UINT_MAX);
+    for (unsigned i = 0; i < ARRAY_LENGTH(units); i++)
+        units[i] = superslab_take(1, false);
+    for (unsigned i = 0; i < ARRAY_LENGTH(units); i += 2)
+        superslab_give_run(units[i].home, units[i].start, 1, false);
+    size_t pieces = superslab_dirty_bytes();
+    assert_in_range(pieces, slab_units_least(other) * UNIT_SIZE, SIZE_MAX);
+    take_block(heap, other);
+    assert_int_equal(heap_held(heap, class) + heap->class[class].spare_count, 0);
+    assert_in_range(superslab_dirty_bytes(), pieces + 1, SIZE_MAX);
+    for (unsigned i = 1; i < ARRAY_LENGTH(units); i += 2)
+        superslab_give_run(units[i].home, units[i].start, 1, false);
+    end_many_in_use(heap);
 }
 
 /* ... and goes back to its slabs where a large block would need new memory else. */
@@ -2039,6 +2079,7 @@ int main(void) {
         cmocka_unit_test_setup(heap_frees_what_is_marked_once, setup),
         cmocka_unit_test_setup(heap_keeps_the_slab_that_is_marked, setup),
         cmocka_unit_test_setup(heap_grows_into_outgrown_classes, setup),
+        cmocka_unit_test_setup(heap_grows_beside_pieces, setup),
         cmocka_unit_test_setup(heap_yields_what_is_put_by, setup),
         cmocka_unit_test_setup(heap_what_is_put_by_is_bounded, setup),
         cmocka_unit_test_setup(heap_gets_the_pages_of_slabs_that_will_be_filled, setup),
