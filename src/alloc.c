@@ -485,12 +485,10 @@ static ALWAYS_INLINE void alloc_free_copied(uint32_t tag, void *block, const voi
         alloc_free_at_once(tag, block, caller);
 }
 
-/* For a block of `usable` bytes that has grown, and may again. */
+/* For a large block that was one of `usable` bytes, and may grow again. */
 static void *alloc_grown(size_t usable, size_t size, const void *caller) {
-    if (size <= SIZECLASS_LARGEST || !heap_own)
-        return alloc_malloc_for(size, caller);
     struct alloc_call call = alloc_begin();
-    void *block = large_new_to_grow(size, usable);
+    void *block = heap_own ? large_new_to_grow(size, usable) : NULL;
     if (!block)
         return alloc_malloc_for(size, caller);
     alloc_end(call, CALLS_MALLOC_LARGE, block, size, caller);
@@ -498,19 +496,39 @@ static void *alloc_grown(size_t usable, size_t size, const void *caller) {
     return block;
 }
 
-/* The block for a copy when it is no hit. */
-static NOINLINE void *alloc_for_copy(size_t usable, size_t size, const void *caller) {
+/* A small one, of `class`, or just as long as it must be where there is no memory for that. */
+static void *alloc_roomy(size_t size, unsigned class, const void *caller) {
     int kept = errno; /* P2 */
-    void *copy = size > usable ? alloc_grown(usable, size, caller) : alloc_malloc_for(size, caller);
-    if (UNLIKELY(!copy) && size <= usable)
+    void *block = alloc_class_for(size, class, caller);
+    if (LIKELY(block != NULL) || class == sizeclass_of(size))
+        return block;
+    errno = kept;
+    return alloc_malloc_for(size, caller);
+}
+
+/* The block for a copy when it is no hit. */
+static NOINLINE void *alloc_for_copy(size_t usable, size_t size, unsigned class, const void *caller) {
+    if (size > usable)
+        return size > SIZECLASS_LARGEST ? alloc_grown(usable, size, caller)
+                                        : alloc_roomy(size, class, caller);
+    int kept = errno; /* P2 */
+    void *copy = alloc_malloc_for(size, caller);
+    if (UNLIKELY(!copy))
         errno = kept;
     return copy;
 }
 
+static ALWAYS_INLINE unsigned alloc_class_of_copy(size_t usable, size_t size) {
+    if (UNLIKELY(size > SIZECLASS_LARGEST))
+        return SIZECLASS_COUNT;
+    return size > usable && heap_own ? heap_growing(heap_own, usable, size) : sizeclass_of(size);
+}
+
 /* One that is to be smaller stays what it is where there is no memory for another: programs count on that. */
 static NOINLINE void *alloc_copy(uint32_t tag, void *block, size_t usable, size_t size, const void *caller) {
-    void *copy = LIKELY(size <= SIZECLASS_LARGEST) ? alloc_hit(heap_load(), sizeclass_of(size)) : NULL;
-    if (UNLIKELY(!copy) && !(copy = alloc_for_copy(usable, size, caller)))
+    unsigned class = alloc_class_of_copy(usable, size);
+    void *copy = LIKELY(class < SIZECLASS_COUNT) ? alloc_hit(heap_load(), class) : NULL;
+    if (UNLIKELY(!copy) && !(copy = alloc_for_copy(usable, size, class, caller)))
         return size <= usable ? block : NULL;
     memcpy(copy, block, usable < size ? usable : size);
     alloc_free_copied(tag, block, caller);

@@ -51,6 +51,7 @@
 
 #include "heap.c"
 #include "heap_gather.c"
+#include "heap_growth.c"
 #include "heap_guests.c"
 #include "heap_life.c"
 #include "heap_lodgers.c"

@@ -87,7 +87,8 @@ struct heap {
     bool tidied_unsettled;      /* something on its way through the bins was not at rest */
     struct slab *tidied_partly; /* up to this block, when it was like this */
     uint16_t tidied_from, tidied_changes, tidied_free;
-    uint64_t work;       /* refills from slabs and flushes to them */
+    uint64_t crept; /* bytes that were copied as blocks grew by small steps, but for what others take off */
+    uint64_t work;  /* refills from slabs and flushes to them */
     uint64_t tidy_since; /* work when a visitor found nothing left to do */
     struct packs packs;
     struct heap_waves *waves; /* NULL: nothing is noted of them yet */
@@ -206,6 +207,10 @@ unsigned heap_serving(struct heap *heap, unsigned class);
 
 /* From here on it serves itself: its next request is for more alignment than those of larger blocks have. */
 void heap_lodge_none(struct heap *heap, unsigned class);
+
+/* The class for the copy of a block of `usable` bytes that has grown to `size`, at most SIZECLASS_LARGEST: that of `size`, or a longer one of less
+ * than twice as much. The thread's own heap. */
+unsigned heap_growing(struct heap *heap, size_t usable, size_t size);
 
 /* A block of `class` when its magazine is empty. NULL: no memory. */
 void *heap_refill(struct heap *heap, unsigned class);

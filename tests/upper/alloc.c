@@ -280,6 +280,83 @@ static void alloc_realloc_step_by_step(void **state) {
     alloc_free(block);
 }
 
+static unsigned copies_on_the_way(size_t from, size_t to, size_t step) {
+    unsigned copies = 0;
+    void *block = alloc_malloc(from);
+    for (size_t size = from; size <= to; size += step ? step : size / 8) {
+        size_t usable = alloc_usable_size(block);
+        block = alloc_realloc(block, size);
+        assert_non_null(block);
+        assert_true(alloc_usable_size(block) >= size);
+        copies += alloc_usable_size(block) != usable;
+    }
+    alloc_free(block);
+    return copies;
+}
+
+static void begin_every_class(void) {
+    enum { EACH = 32 };
+    void *blocks[EACH];
+    for (unsigned class = 0; class < SIZECLASS_USUAL; class ++) {
+        size_t size = class + 1 < SIZECLASS_USUAL ? sizeclass_table[class].size : SIZECLASS_LARGEST;
+        for (unsigned i = 0; i < EACH; i++)
+            assert_non_null(blocks[i] = alloc_malloc(size));
+        for (unsigned i = 0; i < EACH; i++)
+            alloc_free(blocks[i]);
+    }
+}
+
+/* Four copies for each time that a block doubles by small steps; two once there is no end of them, until blocks grow otherwise; none of that
+ * where the program takes more at a time. */
+static void alloc_what_grows_by_small_steps_is_copied_seldom(void **state) {
+    enum { FROM = 1024, TO = 32 * 1024, DOUBLINGS = 5, TURNS_MOST = 20000 };
+    (void)state;
+    begin_every_class();
+    heap_own->crept = 0;
+    assert_int_equal(copies_on_the_way(FROM, TO, 16), 4 * DOUBLINGS);
+    size_t in_use = superslab_used_bytes();
+    unsigned turns = 1;
+    while (copies_on_the_way(FROM, TO, 16) != 2 * DOUBLINGS)
+        assert_true(turns++ < TURNS_MOST);
+    assert_true((size_t)turns * 5 * TO > 4 * in_use); /* not before what grows only once is well behind */
+    for (unsigned turn = 0; turn < 4 * turns; turn++)
+        copies_on_the_way(FROM, TO, 0);
+    assert_int_equal(copies_on_the_way(FROM, 2 * FROM, 16), 4);
+    void *block = alloc_realloc(alloc_malloc(FROM), FROM + FROM / 8);
+    assert_int_equal(alloc_usable_size(block), FROM + FROM / 4);
+    block = alloc_realloc(block, 2 * FROM - FROM / 8);
+    assert_int_equal(alloc_usable_size(block), 2 * FROM - FROM / 8);
+    alloc_free(block);
+}
+
+/* A block that fits where there is none that is roomy. */
+static void alloc_grows_by_no_more_than_there_is(void **state) {
+    enum { SIZE = 1024, EXACT = SIZE + SIZE / 8, ROOMY = SIZE + SIZE / 4, KEPT = 32 };
+    (void)state;
+    void *list = NULL, *kept[KEPT];
+    begin_every_class();
+    void *block = alloc_malloc(SIZE);
+    for (unsigned i = 0; i < KEPT; i++)
+        assert_non_null(kept[i] = alloc_malloc(EXACT));
+    kernel.map.refuse = ALWAYS;
+    for (void **other; (other = alloc_malloc(ROOMY)) != NULL; list = other)
+        *other = list;
+    for (unsigned i = 0; i < KEPT; i += 2)
+        alloc_free(kept[i]);
+    errno = KEPT_ERRNO;
+    block = alloc_realloc(block, EXACT);
+    assert_non_null(block);
+    assert_int_equal(errno, KEPT_ERRNO);
+    assert_int_equal(alloc_usable_size(block), EXACT);
+    for (unsigned i = 1; i < KEPT; i += 2)
+        alloc_free(kept[i]);
+    for (void *next; list; list = next) {
+        next = *(void **)list;
+        alloc_free(list);
+    }
+    alloc_free(block);
+}
+
 static void alloc_calloc_clears_used_memory(void **state) {
     (void)state;
     for (int round = 0; round < 3; round++)
@@ -694,6 +771,8 @@ int main(void) {
         cmocka_unit_test_setup(alloc_P1_a_hit_does_not_touch_the_block, kernel_reset),
         cmocka_unit_test_setup(alloc_realloc_between_all_kinds, kernel_reset),
         cmocka_unit_test_setup(alloc_realloc_step_by_step, kernel_reset),
+        cmocka_unit_test_setup(alloc_what_grows_by_small_steps_is_copied_seldom, kernel_reset),
+        cmocka_unit_test_setup(alloc_grows_by_no_more_than_there_is, kernel_reset),
         cmocka_unit_test_setup(alloc_calloc_clears_used_memory, kernel_reset),
         cmocka_unit_test_setup(alloc_calloc_clears_its_own_block_only, kernel_reset),
         cmocka_unit_test_setup(alloc_counts_every_call, kernel_reset),
