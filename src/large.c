@@ -213,16 +213,22 @@ static bool large_is_one_of_many(size_t size) {
 
 /* Many of one length that begin at multiples of the unit would have their first lines in two sets of a cache, and their first pages in a sixteenth
  * of those of a TLB. So what is not live yet begins some pages and lines behind that, as far as the block has room, but on no page more than
- * it would have: like slabs, see sizeclass_colour. Where a burst of small blocks has touched all pages (`full`), those above go home, so it
- * begins on the first. What grows will want all of the room. docs/experiments/colours-of-large-blocks.md */
+ * it would have, unless it is whole pages, between which there is no room for lines: like slabs, see sizeclass_colour. Where a burst of small
+ * blocks has touched all pages (`full`), those above go home, so it begins on the first. What grows will want all of the room.
+ * docs/experiments/colours-of-large-blocks.md */
 static void large_lay(struct large *large, size_t size, size_t bytes, enum large_wish wish, bool full) {
     unsigned char *unit = large_unit(large);
     bool grows = wish == LARGE_ROOM || wish == LARGE_WIDE;
     size_t room = bytes > size && !grows && large_is_one_of_many(size) ? bytes - size : 0;
     uint64_t golden = sizeclass_golden((uintptr_t)unit >> UNIT_SHIFT),
              other = sizeclass_golden(golden >> UNIT_SHIFT);
-    uint64_t page = os_page_size(), pages = full ? 1 : room / page + 1,
-             lines = room % page / SIZECLASS_COLOUR + 1;
+    uint64_t page = os_page_size(), pages = room / page + 1, rest = room % page;
+    if (pages > 1 && rest < SIZECLASS_COLOUR) {
+        rest += page;
+        pages--;
+    }
+    pages = full ? 1 : pages;
+    uint64_t lines = rest / SIZECLASS_COLOUR + 1;
     large->start = unit + (golden * pages >> 32) * page + (other * lines >> 32) * SIZECLASS_COLOUR;
 }
 

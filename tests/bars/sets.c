@@ -13,7 +13,7 @@ enum { BLOCKS = 4000, LINE = 64, SETS = 1024, FULLEST = 8, MOST = 6, LONG_MOST =
 static const size_t sizes[] = {256,   500,   512,   1000,  1024,  1536,  2048,  2300,  2560,  3000,
                                3072,  4000,  4096,  4400,  6000,  8000,  8192,  9000,  10000, 12000,
                                12288, 16000, 16384, 20000, 24000, 28000, 30000, 32000, 32768};
-static const size_t long_sizes[] = {40000, 50000, 80000, 100000, 200000};
+static const size_t long_sizes[] = {40000, 40960, 50000, 69632, 80000, 100000, 102400, 200000};
 
 static int descending(const void *a, const void *b) {
     return (int)*(const unsigned *)b - (int)*(const unsigned *)a;
