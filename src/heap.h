@@ -21,7 +21,7 @@
  * P6  a call works on magazines and outbox only by a heap that it loaded from heap_current itself (heap_load, heap_mine);
  *     only a visitor inside `visit` lets a thread's word stand for none until it goes, and a fork until the first call
  * P7  a guest, a block of another heap's slab, is in an array only, never in a spare, a pack or the marks
- * A refill asks for one magazine at most and gives up 16 packs (so does a large block from new memory), what is at hand of four classes, and the runs of one large_yield, or 96 for each unit where waves of many end, with the magazines of classes that have none left, and 32 of each heap that a fork left; a flush puts back one, or what is marked, and SWEEPS_MOST others.
+ * A refill asks for one magazine at most and gives up 16 packs (so does a large block from new memory, and 16 of each of four classes for the next), what is at hand of four classes, and the runs of one large_yield, or 96 for each unit where waves of many end, with the magazines of classes that have none left, and 32 of each heap that a fork left; a flush puts back one, or what is marked, and SWEEPS_MOST others.
  */
 #ifndef HAKMEM_HEAP_H
 #define HAKMEM_HEAP_H
@@ -200,6 +200,10 @@ static ALWAYS_INLINE bool heap_has_not_begun(const struct heap *heap, unsigned c
 /* The thread's heap: before new memory comes for a large block of `bytes`, some of what it has put by of small ones goes back to its slabs, if that
  * is as much, and a MiB, and less than that is free and in memory. docs/experiments/phases-of-other-lengths.md */
 void heap_yield(struct heap *heap, size_t bytes);
+
+/* Memory that nobody had touched has come for one: what classes have at hand of which little is in use goes back to slabs, and empty ones serve the
+ * next. docs/experiments/outgrown-classes.md */
+void heap_yield_next(struct heap *heap);
 
 /* The class that serves the next request of one that has not begun: its first few lodge with one of larger blocks, and those that come
  * seldom. */

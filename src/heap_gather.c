@@ -13,7 +13,8 @@ enum {
     POPULATED_FROM = 256 << 10,     /* ... and its pages are worth a call, if they come one by one */
     EMPTIED_AT_ONCE = 4,            /* classes, ... */
     EMPTIED_FROM = 4 << 20, /* ... where so many bytes are in use: a small process has little to give back */
-    CARVED_BY_HOSTS = 4,    /* blocks at once: most of what a host needs are guests to come */
+    EMPTIED_LEAST = 256 << 10, /* bytes that a class has at hand, for a large block */
+    CARVED_BY_HOSTS = 4,       /* blocks at once: most of what a host needs are guests to come */
 };
 
 static bool heap_has_free(const struct heap_class *class) {
@@ -168,8 +169,24 @@ void heap_yield(struct heap *heap, size_t bytes) {
     visit_leave(&heap->visit);
 }
 
-/* Classes that have a slab three quarters of which are free give back what is in their magazines, until `enough` bytes are free and in memory:
- * that is what keeps such slabs when all arrays of a program have outgrown the class. docs/experiments/outgrown-classes.md */
+/* A slab of the class, three quarters of which are free: that is what classes have which all arrays of a program have outgrown. */
+static bool heap_has_outgrown(const struct heap *heap, unsigned class) {
+    return heap->class[class].array && heap->class[class].bin[HEAP_BINS - 1];
+}
+
+/* Three quarters of its blocks, and as much as one that is in use may have: the whole of some slabs, then. Waves are a class's own affair. */
+static bool heap_has_most_at_hand(const struct heap *heap, unsigned class) {
+    const struct heap_class *mine = &heap->class[class];
+    unsigned packs = heap->packs.of[class].count;
+    if (!mine->array || (heap->waves && heap_has_waves(heap, class)))
+        return false;
+    uint32_t packed = packs * (mine->largest < PACK_BLOCKS ? mine->largest - 1u : PACK_BLOCKS),
+             at_hand = heap_held(heap, class) + mine->spare_count + packed;
+    return at_hand * sizeclass_table[class].size >= EMPTIED_LEAST && 4 * at_hand >= 3 * mine->out;
+}
+
+/* Classes that have outgrown, or for a large block, where `growing` is no class, those that have most at hand, give back what is at hand, until
+ * `enough` bytes are free and in memory. docs/experiments/outgrown-classes.md */
 static NOINLINE void heap_empty_slabs(struct heap *heap, unsigned growing, size_t enough) {
     unsigned class = heap->emptied, emptied = 0;
     for (unsigned looked = 0; looked < SIZECLASS_COUNT && emptied < EMPTIED_AT_ONCE; looked++) {
@@ -177,14 +194,26 @@ static NOINLINE void heap_empty_slabs(struct heap *heap, unsigned growing, size_
             break;
         class = (class + 1) % SIZECLASS_COUNT;
         struct heap_class *mine = &heap->class[class];
-        if (!mine->bin[HEAP_BINS - 1] || !mine->array || class == growing)
+        bool idle = growing == SIZECLASS_COUNT ? heap_has_most_at_hand(heap, class)
+                                               : class != growing && heap_has_outgrown(heap, class);
+        if (!idle)
             continue;
         emptied++;
+        if (growing == SIZECLASS_COUNT)
+            heap_unpack_class(heap, class, HEAP_UNPACK);
         heap_drain_class(heap, class);
         if (mine->empty && heap_may_go(heap, mine->empty))
             heap_let_go(mine, mine->empty);
     }
     heap->emptied = (uint8_t) class;
+}
+
+void heap_yield_next(struct heap *heap) {
+    if (superslab_used_bytes() < EMPTIED_FROM || heap_hosts(heap))
+        return;
+    visit_enter(&heap->visit);
+    heap_empty_slabs(heap, SIZECLASS_COUNT, SIZE_MAX);
+    visit_leave(&heap->visit);
 }
 
 /* So many units of memory that nobody has touched would come, or have: what is put by and what waits serves instead, or the next time, until `enough`

@@ -471,20 +471,19 @@ static bool large_has_few(void) {
     return few;
 }
 
-static void *large_new_roomy(size_t size) {
-    bool zeroed;
+static void *large_new_roomy(size_t size, bool *zeroed) {
     void *block = large_again_mine(size);
-    return block ? block : large_new_block(size, UNIT_SIZE, LARGE_ROOM, &zeroed);
+    *zeroed = false;
+    return block ? block : large_new_block(size, UNIT_SIZE, LARGE_ROOM, zeroed);
 }
 
-NOINLINE void *large_new_to_grow(size_t size, size_t from) {
-    bool zeroed;
+NOINLINE void *large_new_to_grow(size_t size, size_t from, bool *zeroed) {
     if (from > LARGE_COPY_MOST)
-        return large_new_block(size, UNIT_SIZE, LARGE_WIDE, &zeroed);
+        return large_new_block(size, UNIT_SIZE, LARGE_WIDE, zeroed);
     if (size > LARGE_RUN_MOST || !large_has_few())
-        return large_new(size, UNIT_SIZE, &zeroed);
+        return large_new(size, UNIT_SIZE, zeroed);
     size_t bytes = align_up(size, UNIT_SIZE);
     return from > SIZECLASS_LARGEST
-               ? large_hand_out(large_new_from_below(size, bytes, bytes, UNIT_SIZE, LARGE_ROOM, &zeroed))
-               : large_new_roomy(size);
+               ? large_hand_out(large_new_from_below(size, bytes, bytes, UNIT_SIZE, LARGE_ROOM, zeroed))
+               : large_new_roomy(size, zeroed);
 }

@@ -137,8 +137,8 @@ void *large_new(size_t size, size_t alignment, bool *zeroed);
 
 /* The same for what has grown from `from` bytes, and may go on: a new run gets a place with room behind it. If it was a run that
  * found none where it stood, no block that waits serves, which may stand as badly; but for a longer one, which is only copied
- * into what waits, one that has room for more serves. docs/experiments/growing-runs.md */
-void *large_new_to_grow(size_t size, size_t from);
+ * into what waits, one that has room for more serves. *zeroed as above. docs/experiments/growing-runs.md */
+void *large_new_to_grow(size_t size, size_t from, bool *zeroed);
 
 /* Makes the first `bytes` of a block read as zero. Pages of a mapping that are not in memory stay missing. Returns the block. */
 void *large_clear(void *block, size_t bytes);

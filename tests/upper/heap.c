@@ -976,6 +976,41 @@ static void heap_yields_what_is_put_by(void **state) {
     heap_retire(heap);
 }
 
+/* Since one came of new memory, classes of which most is at hand have nothing left there; one that is in use, or has little, keeps it. */
+static void heap_yields_what_is_at_hand(void **state) {
+    enum { MANY = 60, FEW = 4 };
+    (void)state;
+    if (has(verify_free))
+        skip();
+    unsigned idle = sizeclass_of(20000), used = sizeclass_of(24000), little = sizeclass_of(2000);
+    heap_configure(8, 0, 32 * MIB, false);
+    struct heap *heap = heap_take();
+    for (unsigned i = 0; i < MANY; i++)
+        take_block(heap, idle);
+    take_blocks(heap, little, FEW);
+    give_all(heap);
+    assert_true(pack_waits(&heap->packs, idle));
+    for (unsigned i = 0; i < MANY; i++)
+        take_block(heap, used);
+    for (unsigned i = 0; i < MANY / 2; i++)
+        give_block(heap, live_count - 1);
+    unsigned kept = heap_held(heap, used), few = heap_held(heap, little);
+    assert_true(kept > 0 && few > 0);
+    superslab_purge(0, UINT_MAX);
+    size_t dirty = superslab_dirty_bytes();
+    heap_yield_next(heap);
+    assert_true(pack_waits(&heap->packs, idle)); /* a small process has little to give back */
+    begin_many_in_use();
+    heap_yield_next(heap);
+    assert_false(pack_waits(&heap->packs, idle));
+    assert_int_equal(heap_held(heap, idle) + heap->class[idle].spare_count, 0);
+    assert_null(heap->class[idle].empty);
+    assert_in_range(superslab_dirty_bytes(), dirty + (MANY - 12) * 20000, SIZE_MAX);
+    assert_int_equal(heap_held(heap, used), kept);
+    assert_int_equal(heap_held(heap, little), few);
+    end_many_in_use(heap);
+}
+
 static void heap_what_is_put_by_is_bounded(void **state) {
     (void)state;
     static const unsigned packs[] = {128 * KIB / (8 * KIB), 128 * KIB / (PACK_BLOCKS * 640)};
@@ -2081,6 +2116,7 @@ int main(void) {
         cmocka_unit_test_setup(heap_grows_into_outgrown_classes, setup),
         cmocka_unit_test_setup(heap_grows_beside_pieces, setup),
         cmocka_unit_test_setup(heap_yields_what_is_put_by, setup),
+        cmocka_unit_test_setup(heap_yields_what_is_at_hand, setup),
         cmocka_unit_test_setup(heap_what_is_put_by_is_bounded, setup),
         cmocka_unit_test_setup(heap_gets_the_pages_of_slabs_that_will_be_filled, setup),
         cmocka_unit_test_setup(heap_that_grows_gives_up_what_it_put_by, setup),

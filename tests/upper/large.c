@@ -18,6 +18,11 @@
 #define CACHE (16 * MIB)
 
 /* The record of a live block, checked. large P1. */
+static void *new_to_grow(size_t size, size_t from) {
+    bool zeroed;
+    return large_new_to_grow(size, from, &zeroed);
+}
+
 static struct large *record_of(void *block) {
     struct large *large = pagemap_record(block);
     assert_non_null(large);
@@ -726,10 +731,10 @@ static void large_mapping_has_some_areas(void **state) {
 /* Runs that grow stand apart, but only while there are few. */
 static void large_few_that_grow_get_room(void **state) {
     (void)state;
-    unsigned char *first = large_new_to_grow(40 * KIB, 0), *second = large_new_to_grow(40 * KIB, 0);
+    unsigned char *first = new_to_grow(40 * KIB, 0), *second = new_to_grow(40 * KIB, 0);
     assert_int_equal((second - first) % (16 * UNIT_SIZE), 0);
     void *live = new_block(2 * MIB);
-    unsigned char *third = large_new_to_grow(40 * KIB, 0), *fourth = large_new_to_grow(40 * KIB, 0);
+    unsigned char *third = new_to_grow(40 * KIB, 0), *fourth = new_to_grow(40 * KIB, 0);
     assert_int_not_equal((third - first) % (16 * UNIT_SIZE), 0);
     assert_int_not_equal((fourth - first) % (16 * UNIT_SIZE), 0);
     void *all[] = {first, second, third, fourth, live};
@@ -1217,7 +1222,7 @@ static void large_longer_ones_that_grow_are_not_in_fields(void **state) {
     void *blocks[LONGER];
     bool zeroed;
     assert_in_range(new_mixed(blocks, LONGER), 1, LONGER);
-    void *grown = large_new_to_grow(LONG_ONE, SHORT_ONE);
+    void *grown = new_to_grow(LONG_ONE, SHORT_ONE);
     assert_true(!is_in_field(grown));
     assert_true(record_of(grown)->given); /* a copy is there as a whole, and tells nothing */
     void *aligned = large_new(LONG_ONE, MIB, &zeroed);
@@ -1645,7 +1650,7 @@ static void large_others_are_not_solid(void **state) {
     void *aligned = large_new(LONG_ONE, 2 * UNIT_SIZE, &zeroed);
     assert_false(record_of(aligned)->solid);
     large_purge(0, ALWAYS);
-    void *grown = large_new_to_grow(LONG_ONE, SHORT_ONE);
+    void *grown = new_to_grow(LONG_ONE, SHORT_ONE);
     assert_false(record_of(grown)->solid);
     delete_block(grown);
     delete_block(aligned);
@@ -1882,7 +1887,7 @@ static void large_growing_is_copied_into_what_is_warm(void **state) {
         grown = large_resize(record_of(block), asked[i].size);
         assert_int_equal(grown == NULL, asked[i].copied);
         if (asked[i].copied) {
-            grown = large_new_to_grow(asked[i].size, asked[i].from);
+            grown = new_to_grow(asked[i].size, asked[i].from);
             assert_int_equal(grown == waits, asked[i].from > LARGE_COPY_MOST);
             delete_block(block);
         }
@@ -3438,7 +3443,7 @@ static void large_that_grows_begins_with_its_unit(void **state) {
     (void)state;
     void *blocks[4];
     for (size_t i = 0; i < ARRAY_LENGTH(blocks); i++) {
-        assert_non_null(blocks[i] = large_new_to_grow(100000, 40000));
+        assert_non_null(blocks[i] = new_to_grow(100000, 40000));
         assert_int_equal((uintptr_t)blocks[i] % UNIT_SIZE, 0);
     }
     for (size_t i = 0; i < ARRAY_LENGTH(blocks); i++)
