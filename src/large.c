@@ -224,7 +224,7 @@ static void large_lay(struct large *large, size_t size, size_t bytes, enum large
              other = sizeclass_golden(golden >> UNIT_SHIFT);
     uint64_t page = os_page_size(), pages = room / page + 1, rest = room % page;
     if (pages > 1 && rest < SIZECLASS_COLOUR) {
-        rest += page;
+        rest = page - SIZECLASS_COLOUR;
         pages--;
     }
     pages = full ? 1 : pages;
