@@ -327,6 +327,11 @@ static void alloc_what_grows_by_small_steps_is_copied_seldom(void **state) {
     block = alloc_realloc(block, 2 * FROM - FROM / 8);
     assert_int_equal(alloc_usable_size(block), 2 * FROM - FROM / 8);
     alloc_free(block);
+    block = alloc_realloc(alloc_malloc(80), 81); /* a granule more costs little */
+    assert_int_equal(alloc_usable_size(block), 96);
+    block = alloc_realloc(block, 97);
+    assert_int_equal(alloc_usable_size(block), 112);
+    alloc_free(block);
 }
 
 /* A block that fits where there is none that is roomy. */
