@@ -230,6 +230,7 @@ static void large_lay(struct large *large, size_t size, size_t bytes, enum large
     pages = full ? 1 : pages;
     uint64_t lines = rest / SIZECLASS_COLOUR + 1;
     large->start = unit + (golden * pages >> 32) * page + (other * lines >> 32) * SIZECLASS_COLOUR;
+    ASSERT(P1, (size_t)(large->start - unit) <= room);
 }
 
 static struct large *large_new_run(size_t size, size_t bytes, enum large_wish wish, bool *zeroed) {

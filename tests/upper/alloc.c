@@ -362,6 +362,42 @@ static void alloc_grows_by_no_more_than_there_is(void **state) {
     alloc_free(block);
 }
 
+/* As much as is given back where most of a class is at hand. */
+static bool much_is_at_hand(unsigned class) {
+    const struct heap_class *mine = &heap_own->class[class];
+    size_t held = mine->array ? (size_t)((void **)heap_own->top[class] - &mine->array[mine->sentinel]) : 0;
+    return heap_own->packs.of[class].count > 0 ||
+           (held + mine->spare_count) * sizeclass_table[class].size >= 256 * KIB;
+}
+
+/* Since a large block came of new memory, be it a copy or not, what is at hand of small ones goes back to slabs. */
+static void alloc_large_blocks_empty_idle_classes(void **state) {
+    enum { SMALL = 64, LARGE = 300, BYTES = 100000 };
+    (void)state;
+    void *blocks[LARGE];
+    unsigned class = sizeclass_of(20000), other = sizeclass_of(10000);
+    if (has(verify_free))
+        skip();
+    for (unsigned copies = 0; copies < 2; copies++) {
+        unsigned count = 0;
+        for (unsigned i = 0; i < SMALL; i++)
+            assert_non_null(blocks[i] = alloc_malloc(20000));
+        for (unsigned i = 0; i < SMALL; i++)
+            alloc_free(blocks[i]);
+        assert_true(much_is_at_hand(class));
+        while (count < LARGE && much_is_at_hand(class)) {
+            void *block = copies ? alloc_realloc(alloc_malloc(sizeclass_table[other].size), BYTES)
+                                 : alloc_malloc(BYTES);
+            assert_non_null(block);
+            blocks[count++] = block;
+        }
+        assert_true(count < LARGE);
+        while (count > 0)
+            alloc_free(blocks[--count]);
+        purge_all();
+    }
+}
+
 static void alloc_calloc_clears_used_memory(void **state) {
     (void)state;
     for (int round = 0; round < 3; round++)
@@ -778,6 +814,7 @@ int main(void) {
         cmocka_unit_test_setup(alloc_realloc_step_by_step, kernel_reset),
         cmocka_unit_test_setup(alloc_what_grows_by_small_steps_is_copied_seldom, kernel_reset),
         cmocka_unit_test_setup(alloc_grows_by_no_more_than_there_is, kernel_reset),
+        cmocka_unit_test_setup(alloc_large_blocks_empty_idle_classes, kernel_reset),
         cmocka_unit_test_setup(alloc_calloc_clears_used_memory, kernel_reset),
         cmocka_unit_test_setup(alloc_calloc_clears_its_own_block_only, kernel_reset),
         cmocka_unit_test_setup(alloc_counts_every_call, kernel_reset),

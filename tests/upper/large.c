@@ -3307,34 +3307,39 @@ static void large_P2_one_purge_gives_up_as_many_as_it_may(void **state) {
 
 /* ---- blocks of one length begin apart ---- */
 
-/* On which of its pages and lines a live block begins, checked: it has no page more than if it began with its unit. */
+/* On which of its pages and lines a live block begins, checked: it has no page more than if it began with its unit, or one if it is whole pages. */
 static size_t colour_of(void *block, size_t size) {
     size_t page = os_page_size(), colour = large_colour(record_of(block));
     assert_int_equal(colour % SIZECLASS_COLOUR, 0);
     assert_true(large_usable(record_of(block)) >= size);
     assert_ptr_equal((unsigned char *)block + large_usable(record_of(block)),
                      large_unit(record_of(block)) + record_of(block)->bytes);
-    assert_true(colour % page + size <= align_up(size, page));
+    assert_true(colour % page + size <= align_up(size + (size % page == 0), page));
     return colour;
 }
 
 static void large_of_one_length_begin_apart(void **state) {
     (void)state;
     enum { BLOCKS = 40 };
-    static const size_t sizes[] = {40000, 100000, 1000000, 1500000};
+    static const size_t sizes[] = {40000,         40 * KIB, 100000,  100 * KIB,
+                                   MIB - 4 * KIB, 1000000,  1500000, 1500 * KIB};
     for (size_t i = 0; i < ARRAY_LENGTH(sizes); i++) {
         unsigned char *blocks[BLOCKS];
-        bool seen[UNIT_SIZE / SIZECLASS_COLOUR] = {false};
-        unsigned different = 0;
+        bool seen[UNIT_SIZE / SIZECLASS_COLOUR] = {false}, seen_line[UNIT_SIZE / SIZECLASS_COLOUR] = {false};
+        unsigned different = 0, lines = 0;
         for (unsigned b = 0; b < BLOCKS; b++) {
             bool zeroed;
             assert_non_null(blocks[b] = large_new(sizes[i], 16, &zeroed));
             memset(blocks[b], (int)b + 1, sizes[i]);
-            bool *one = &seen[colour_of(blocks[b], sizes[i]) / SIZECLASS_COLOUR];
+            size_t colour = colour_of(blocks[b], sizes[i]) / SIZECLASS_COLOUR;
+            bool *one = &seen[colour], *line = &seen_line[colour % (os_page_size() / SIZECLASS_COLOUR)];
             different += !*one;
-            *one = true;
+            lines += !*line;
+            *one = *line = true;
         }
         assert_in_range(different, BLOCKS / 2, BLOCKS);
+        if (sizes[i] % os_page_size() == 0)
+            assert_in_range(lines, BLOCKS / 4, BLOCKS);
         for (unsigned b = 0; b < BLOCKS; b++) {
             assert_int_equal(blocks[b][0], b + 1);
             assert_int_equal(blocks[b][sizes[i] - 1], b + 1);
