@@ -106,26 +106,32 @@ static ALWAYS_INLINE void alloc_count_large(const void *block, size_t size, cons
     janitor_after_large(caller);
 }
 
-/* For a run, of what the thread has put by. The heap that may yield more once it has come; heap_none: none. */
-static struct heap *alloc_yield(size_t size) {
-    struct heap *heap =
-        size > SUPERSLAB_RUN_LARGEST * UNIT_SIZE || heap_is_watched() ? &heap_none : heap_mine();
-    if (LIKELY(heap != &heap_none))
-        heap_yield(heap, size);
-    return heap;
+/* The heap that yields to a large block, if that is a run; heap_none: none. */
+static ALWAYS_INLINE struct heap *alloc_yielding(size_t size) {
+    return size > SUPERSLAB_RUN_LARGEST * UNIT_SIZE || heap_is_watched() ? &heap_none : heap_mine();
 }
 
-static ALWAYS_INLINE void alloc_yield_next(struct heap *heap, bool zeroed) {
-    if (zeroed && heap != &heap_none)
+/* Of what the thread has put by. */
+static void alloc_yield(size_t size) {
+    struct heap *heap = alloc_yielding(size);
+    if (LIKELY(heap != &heap_none))
+        heap_yield(heap, size);
+}
+
+/* One came of memory that nobody had touched: the next one may do without. */
+static NOINLINE void alloc_yield_next(size_t size) {
+    struct heap *heap = alloc_yielding(size);
+    if (LIKELY(heap != &heap_none))
         heap_yield_next(heap);
 }
 
 static ALWAYS_INLINE void *alloc_large_aligned(size_t size, size_t alignment, bool *zeroed,
                                                const void *caller) {
     struct alloc_call call = alloc_begin();
-    struct heap *heap = alloc_yield(size);
+    alloc_yield(size);
     void *block = large_new(size, alignment, zeroed);
-    alloc_yield_next(heap, *zeroed);
+    if (UNLIKELY(*zeroed))
+        alloc_yield_next(size);
     if (UNLIKELY(!block))
         block = alloc_large_again(size, alignment, zeroed);
     alloc_end(call, CALLS_MALLOC_LARGE, block, size, caller);
@@ -495,10 +501,11 @@ static ALWAYS_INLINE void alloc_free_copied(uint32_t tag, void *block, const voi
 /* For a large block that was one of `usable` bytes, and may grow again. */
 static void *alloc_grown(size_t usable, size_t size, const void *caller) {
     struct alloc_call call = alloc_begin();
-    struct heap *heap = alloc_yield(size);
+    alloc_yield(size);
     bool zeroed = false;
     void *block = heap_own ? large_new_to_grow(size, usable, &zeroed) : NULL;
-    alloc_yield_next(heap, zeroed);
+    if (zeroed)
+        alloc_yield_next(size);
     if (!block)
         return alloc_malloc_for(size, caller);
     alloc_end(call, CALLS_MALLOC_LARGE, block, size, caller);

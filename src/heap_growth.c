@@ -1,27 +1,29 @@
-/* Growth: a block that grows by small steps (realloc) is copied whenever it leaves its class, and a class is only 6 to 12 % longer than the one
- * before. So the copy is of every second class, and where such copies go on without end, of every fourth: a half or a third longer.
+/* Growth: a block that creeps, by many small steps (realloc), is copied whenever it leaves its class, and a class is only 6 to 12 % longer than
+ * the one before. So the copy is of every second class, and where such copies go on without end, of every fourth: a half or a third longer.
  * docs/experiments/growth.md */
 #include "heap_parts.h"
 
 enum {
     GROWTH_FROM = 128,  /* bytes: up to there classes are a granule apart, and copies short */
-    GROWTH_STEP = 4,    /* who takes more than this share of the block at a time grows it by a factor */
-    GROWTH_CREEP = 16,  /* less than this share creeps: many more steps will come; */
-    GROWTH_OTHERS = 2,  /* a step between the two takes off so many times its bytes, ... */
-    GROWTH_ENDLESS = 6, /* ... and what is left is without end if it is so many times ... */
+    GROWTH_CREEP = 16,  /* a step of at most this share of the block creeps: many more will come */
+    GROWTH_STEP = 4,    /* one that is longer, but no more than this share, takes off its bytes ... */
+    GROWTH_ENDLESS = 6, /* ... from what was copied: that is without end if it is so many times ... */
     GROWTH_ONCE = 5 /* ... what is in use; so many times its bytes is what copies a block that grows once */
 };
 _Static_assert(GROWTH_ONCE < GROWTH_ENDLESS, "what is built once and stays is no longer than it need be");
 
 unsigned heap_growing(struct heap *heap, size_t usable, size_t size) {
     unsigned class = sizeclass_of(size);
-    size_t step = size - usable, others = GROWTH_OTHERS * usable;
+    size_t step = size - usable;
     if (size <= GROWTH_FROM || step > usable / GROWTH_STEP)
         return class;
+    if (step > usable / GROWTH_CREEP) {
+        heap->crept -= heap->crept < usable ? heap->crept : usable;
+        return class;
+    }
     uint64_t endless = (uint64_t)GROWTH_ENDLESS * superslab_used_bytes();
-    if (step > usable / GROWTH_CREEP)
-        heap->crept -= heap->crept < others ? heap->crept : others;
-    else if (heap->crept < endless)
-        heap->crept += usable;
-    return heap->crept < endless ? class | 1 : class | 3;
+    if (heap->crept >= endless)
+        return class | 3;
+    heap->crept += usable;
+    return class | 1;
 }
