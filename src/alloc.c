@@ -500,10 +500,12 @@ static ALWAYS_INLINE void alloc_free_copied(uint32_t tag, void *block, const voi
 
 /* For a large block that was one of `usable` bytes, and may grow again. */
 static void *alloc_grown(size_t usable, size_t size, const void *caller) {
+    if (!heap_own)
+        return alloc_malloc_for(size, caller);
     struct alloc_call call = alloc_begin();
+    bool zeroed;
     alloc_yield(size);
-    bool zeroed = false;
-    void *block = heap_own ? large_new_to_grow(size, usable, &zeroed) : NULL;
+    void *block = large_new_to_grow(size, usable, &zeroed);
     if (zeroed)
         alloc_yield_next(size);
     if (!block)
@@ -535,6 +537,7 @@ static NOINLINE void *alloc_for_copy(size_t usable, size_t size, unsigned class,
     return copy;
 }
 
+/* SIZECLASS_COUNT: none, it is large. */
 static ALWAYS_INLINE unsigned alloc_class_of_copy(size_t usable, size_t size) {
     if (UNLIKELY(size > SIZECLASS_LARGEST))
         return SIZECLASS_COUNT;

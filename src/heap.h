@@ -83,7 +83,8 @@ struct heap {
     struct visit visit;               /* taken by whoever works on the slabs: the thread, or a visitor */
     struct slab *tidied; /* the last one of its own that a visitor looked at, and where it stood */
     uint8_t tidied_class, tidied_bin;
-    uint8_t emptied; /* the class that was asked last for nearly empty slabs on behalf of one that grows */
+    uint8_t
+        emptied; /* the class that was asked last for what is at hand, on behalf of one that grows or of a large block */
     bool tidied_unsettled;      /* something on its way through the bins was not at rest */
     struct slab *tidied_partly; /* up to this block, when it was like this */
     uint16_t tidied_from, tidied_changes, tidied_free;

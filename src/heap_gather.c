@@ -174,7 +174,7 @@ static bool heap_has_outgrown(const struct heap *heap, unsigned class) {
     return heap->class[class].array && heap->class[class].bin[HEAP_BINS - 1];
 }
 
-/* Three quarters of its blocks, and as much as one that is in use may have: the whole of some slabs, then. Waves are a class's own affair. */
+/* Three quarters of its blocks: the whole of some slabs, then. What comes in waves will be needed as a whole. */
 static bool heap_has_most_at_hand(const struct heap *heap, unsigned class) {
     const struct heap_class *mine = &heap->class[class];
     unsigned packs = heap->packs.of[class].count;
@@ -185,21 +185,25 @@ static bool heap_has_most_at_hand(const struct heap *heap, unsigned class) {
     return at_hand * sizeclass_table[class].size >= EMPTIED_LEAST && 4 * at_hand >= 3 * mine->out;
 }
 
+static bool heap_may_be_emptied(const struct heap *heap) {
+    return superslab_used_bytes() >= EMPTIED_FROM && !heap_hosts(heap);
+}
+
 /* Classes that have outgrown, or for a large block, where `growing` is no class, those that have most at hand, give back what is at hand, until
  * `enough` bytes are free and in memory. docs/experiments/outgrown-classes.md */
 static NOINLINE void heap_empty_slabs(struct heap *heap, unsigned growing, size_t enough) {
     unsigned class = heap->emptied, emptied = 0;
+    bool for_large = growing == SIZECLASS_COUNT;
     for (unsigned looked = 0; looked < SIZECLASS_COUNT && emptied < EMPTIED_AT_ONCE; looked++) {
         if (superslab_dirty_bytes() >= enough)
             break;
         class = (class + 1) % SIZECLASS_COUNT;
         struct heap_class *mine = &heap->class[class];
-        bool idle = growing == SIZECLASS_COUNT ? heap_has_most_at_hand(heap, class)
-                                               : class != growing && heap_has_outgrown(heap, class);
-        if (!idle)
+        if (for_large ? !heap_has_most_at_hand(heap, class)
+                      : class == growing || !heap_has_outgrown(heap, class))
             continue;
         emptied++;
-        if (growing == SIZECLASS_COUNT)
+        if (for_large)
             heap_unpack_class(heap, class, HEAP_UNPACK);
         heap_drain_class(heap, class);
         if (mine->empty && heap_may_go(heap, mine->empty))
@@ -209,7 +213,7 @@ static NOINLINE void heap_empty_slabs(struct heap *heap, unsigned growing, size_
 }
 
 void heap_yield_next(struct heap *heap) {
-    if (superslab_used_bytes() < EMPTIED_FROM || heap_hosts(heap))
+    if (!heap_may_be_emptied(heap))
         return;
     visit_enter(&heap->visit);
     heap_empty_slabs(heap, SIZECLASS_COUNT, SIZE_MAX);
@@ -225,7 +229,7 @@ static void heap_yield_for_slab(struct heap *heap, unsigned class, unsigned unit
     bool frees_large = heap->large_frees > 0; /* else it is others' affair, if there are any */
     if (frees_large && superslab_dirty_bytes() < enough)
         large_yield(LARGE_YIELD * ((size_t)units << UNIT_SHIFT));
-    if (superslab_used_bytes() >= EMPTIED_FROM && !heap_hosts(heap))
+    if (heap_may_be_emptied(heap))
         heap_empty_slabs(heap, class, enough);
 }
 

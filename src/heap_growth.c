@@ -3,14 +3,13 @@
  * docs/experiments/growth.md */
 #include "heap_parts.h"
 
+/* Copies have no end when they come to more than what blocks copy that grow once, and stay: five times their bytes. */
 enum {
-    GROWTH_FROM = 128,  /* bytes: up to there classes are a granule apart, and copies short */
-    GROWTH_CREEP = 16,  /* a step of at most this share of the block creeps: many more will come */
-    GROWTH_STEP = 4,    /* one that is longer, but no more than this share, takes off its bytes ... */
-    GROWTH_ENDLESS = 6, /* ... from what was copied: that is without end if it is so many times ... */
-    GROWTH_ONCE = 5 /* ... what is in use; so many times its bytes is what copies a block that grows once */
+    GROWTH_FROM = 128, /* bytes: up to there classes are a granule apart, and copies short */
+    GROWTH_CREEP = 16, /* a step of at most this share of the block creeps: many more will come */
+    GROWTH_STEP = 4,   /* one that is longer, but no more than this share, takes off its bytes */
+    GROWTH_ENDLESS = 6 /* what was copied, in multiples of what is in use */
 };
-_Static_assert(GROWTH_ONCE < GROWTH_ENDLESS, "what is built once and stays is no longer than it need be");
 
 unsigned heap_growing(struct heap *heap, size_t usable, size_t size) {
     unsigned class = sizeclass_of(size);

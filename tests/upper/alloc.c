@@ -365,12 +365,16 @@ static void alloc_grows_by_no_more_than_there_is(void **state) {
     alloc_free(block);
 }
 
+/* Blocks in a class's magazine and spare. */
+static unsigned at_hand(unsigned class) {
+    const struct heap_class *mine = &heap_own->class[class];
+    long held = mine->array ? (void **)heap_own->top[class] - &mine->array[mine->sentinel] : 0;
+    return (unsigned)held + mine->spare_count;
+}
+
 /* As much as is given back where most of a class is at hand. */
 static bool much_is_at_hand(unsigned class) {
-    const struct heap_class *mine = &heap_own->class[class];
-    size_t held = mine->array ? (size_t)((void **)heap_own->top[class] - &mine->array[mine->sentinel]) : 0;
-    return heap_own->packs.of[class].count > 0 ||
-           (held + mine->spare_count) * sizeclass_table[class].size >= 256 * KIB;
+    return heap_own->packs.of[class].count > 0 || at_hand(class) * sizeclass_table[class].size >= 256 * KIB;
 }
 
 /* Since a large block came of new memory, be it a copy or not, what is at hand of small ones goes back to slabs. */
@@ -605,9 +609,7 @@ static void check_seldom(unsigned class) {
 }
 
 static unsigned blocks_in_use(unsigned class) {
-    const struct heap_class *mine = &heap_own->class[class];
-    long held = mine->array ? (void **)heap_own->top[class] - &mine->array[mine->sentinel] : 0;
-    return mine->out - (unsigned)held - mine->spare_count;
+    return heap_own->class[class].out - at_hand(class);
 }
 
 static void alloc_seldom_blocks_of_a_class_lodge(void **state) {

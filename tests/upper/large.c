@@ -17,12 +17,12 @@
 
 #define CACHE (16 * MIB)
 
-/* The record of a live block, checked. large P1. */
 static void *new_to_grow(size_t size, size_t from) {
     bool zeroed;
     return large_new_to_grow(size, from, &zeroed);
 }
 
+/* The record of a live block, checked. large P1. */
 static struct large *record_of(void *block) {
     struct large *large = pagemap_record(block);
     assert_non_null(large);
