@@ -88,8 +88,9 @@ struct heap {
     bool tidied_unsettled;      /* something on its way through the bins was not at rest */
     struct slab *tidied_partly; /* up to this block, when it was like this */
     uint16_t tidied_from, tidied_changes, tidied_free;
-    uint64_t crept; /* bytes that were copied as blocks grew by small steps, but for what others take off */
-    uint64_t work;  /* refills from slabs and flushes to them */
+    size_t most_out; /* bytes, see heap_fallen_bytes */
+    uint64_t crept;  /* bytes that were copied as blocks grew by small steps, but for what others take off */
+    uint64_t work;   /* refills from slabs and flushes to them */
     uint64_t tidy_since; /* work when a visitor found nothing left to do */
     struct packs packs;
     struct heap_waves *waves; /* NULL: nothing is noted of them yet */
@@ -295,6 +296,10 @@ enum heap_tidied heap_tidy(struct heap *heap, bool now, size_t *purged);
  * memory. A hint. */
 #define HEAP_TOUCHED_STEP (64 * KIB)
 size_t heap_touched_bytes(void);
+
+/* Bytes that the heap's slabs have fewer out than at the most of the times that this was asked; what stands in magazines counts as out. Of
+ * the calling thread. */
+size_t heap_fallen_bytes(struct heap *heap);
 
 /* How many heaps threads have now: a hint. */
 unsigned heap_in_use(void);

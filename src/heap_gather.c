@@ -144,6 +144,17 @@ size_t heap_touched_bytes(void) {
     return __atomic_load_n(&heaps.touched, __ATOMIC_RELAXED);
 }
 
+size_t heap_fallen_bytes(struct heap *heap) {
+    size_t out = 0;
+    visit_enter(&heap->visit);
+    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
+        out += heap->class[class].out * (size_t)sizeclass_table[class].size;
+    out -= heap->packs.bytes < out ? heap->packs.bytes : out;
+    visit_leave(&heap->visit);
+    heap->most_out = out > heap->most_out ? out : heap->most_out;
+    return heap->most_out - out;
+}
+
 static bool heap_can_carve(struct heap_class *mine) {
     if (mine->carving && slab_fresh(mine->carving) == 0)
         mine->carving = NULL;

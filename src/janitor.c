@@ -12,6 +12,13 @@ enum janitor_state { JANITOR_NONE, JANITOR_STARTING, JANITOR_RUNS, JANITOR_REFUS
 
 _Static_assert(LARGE_HAND_MOST >= JANITOR_LEAST, "what is at hand for good would call nobody");
 
+/* What has to rest in a process of one thread before there is a second: an eighth of what is in use, within these bounds.
+ * docs/experiments/programs-of-one-thread.md */
+#define ALONE_LEAST (4 * MIB)
+#define ALONE_MOST (32 * MIB)
+#define ALONE_PART 8
+#define OVERLOOKED_STEP \
+    (JANITOR_LEAST / 64)           /* less is overlooked after each slow path: after 64 there is a look */
 enum { PATIENCE = 10 };            /* looks without a result */
 #define TRY_AGAIN_NS 1000000000    /* where there were too many threads */
 #define ASK_FIRST_NS 1000000000ULL /* until the first question whether anybody is left */
@@ -35,6 +42,8 @@ static struct {
     _Atomic uint32_t gone;    /* futex: times that the last of them went */
     _Atomic uint64_t looked;  /* ns: when a slow path did the janitor's work last */
     _Atomic uint64_t again;   /* ns: there were too many threads, until then none is tried to be started */
+    _Atomic size_t
+        overlooked;    /* bytes that waited when they were too few for a second thread; relaxed: a hint */
     _Atomic bool soon; /* a long block is awaited; relaxed: what is seen late is looked at after the rest */
     _Atomic bool unwanted; /* there is a filter, or will be; seq_cst, as threads */
     uint64_t delay_ns;     /* this and the next are written once, before there are threads */
@@ -55,11 +64,15 @@ static void janitor_listen(void) {
     atomic_exchange_explicit(&janitor_awake, false, memory_order_seq_cst);
 }
 
+/* In somebody's hands; read one by one: a hint. */
+static size_t janitor_taken_bytes(void) {
+    size_t mapped = superslab_mapped_bytes(), free = superslab_free_bytes();
+    return mapped > free ? mapped - free : 0;
+}
+
 /* From here on a thread that takes JANITOR_LEAST bytes more calls. Relaxed: a hint. */
 static void janitor_await_growth(void) {
-    size_t mapped = superslab_mapped_bytes(), free = superslab_free_bytes(),
-           taken = mapped > free ? mapped - free : 0;
-    atomic_store_explicit(&janitor_taken_most, taken + JANITOR_LEAST, memory_order_relaxed);
+    atomic_store_explicit(&janitor_taken_most, janitor_taken_bytes() + JANITOR_LEAST, memory_order_relaxed);
 }
 
 /* Seq_cst, as what it is compared with: who goes counts itself out first and then wakes, see janitor_thread_went. */
@@ -229,16 +242,40 @@ static void janitor_stand_in(void) {
         purge_look_here();
 }
 
+/* In a process of one thread libc and libstdc++ spare atomic operations (putc, shared_ptr), and some calls of the system are allowed that are
+ * not in one of two. `waiting` is in no slab; what slabs hold that is free is what the heap has had out and has not now. */
+static COLD bool janitor_is_worth_a_thread(struct heap *heap, size_t waiting) {
+    if (!janitor.allowed || !os_is_alone(false) ||
+        atomic_load_explicit(&janitor.state, memory_order_relaxed) != JANITOR_NONE)
+        return true;
+    size_t fallen = heap ? heap_fallen_bytes(heap) : 0, rests = fallen > waiting ? fallen : waiting;
+    size_t least = janitor_taken_bytes() / ALONE_PART;
+    return rests >= ALONE_LEAST && (rests >= ALONE_MOST || rests >= least);
+}
+
+/* Nothing more since it was found to be too little. */
+static bool janitor_overlooks(uint64_t freed, size_t waiting) {
+    size_t overlooked = atomic_load_explicit(&janitor.overlooked, memory_order_relaxed);
+    if (freed + (waiting > overlooked ? waiting - overlooked : 0) >= JANITOR_LEAST)
+        return false;
+    overlooked = overlooked > OVERLOOKED_STEP ? overlooked - OVERLOOKED_STEP : 0;
+    atomic_store_explicit(&janitor.overlooked, overlooked, memory_order_relaxed);
+    return true;
+}
+
 static COLD void janitor_call_if_needed(struct heap *heap, uint64_t freed, size_t waiting,
                                         const void *caller) {
     size_t staying = superslab_staying_bytes(), may_go = waiting > staying ? waiting - staying : 0;
-    if (heap_is_in_watch()) /* its caller is not known here: alloc calls again behind it */
+    if (heap_is_in_watch() || /* its caller is not known here: alloc calls again behind it */
+        janitor_overlooks(freed, waiting))
         return;
     if (freed + may_go < JANITOR_LEAST || janitor.delay_ns == 0 || !janitor_is_needed(may_go))
         return;
     if (heap)
         heap->flushed_before = heap->flushed;
-    if (!janitor_wake(caller))
+    bool worth = janitor_is_worth_a_thread(heap, may_go);
+    atomic_store_explicit(&janitor.overlooked, worth ? 0 : waiting, memory_order_relaxed);
+    if (!worth || !janitor_wake(caller))
         janitor_stand_in();
 }
 

@@ -8,6 +8,7 @@
 enum {
     VISITS_AT_ONCE = 4096, /* of one heap in one look: what is left waits for the next one */
     REACHES_AT_ONCE = 64,  /* threads in one look, 10 to 30 us each */
+    PACKED_AT_ONCE = 4,    /* areas in one look of the janitor's, half a millisecond each */
     VISITS_NEAR_LIMIT = 64 /* of all heaps in one call */
 };
 
@@ -75,7 +76,7 @@ struct purge_looked purge_look(void) {
     purge_tidy(false, &looked);
     superslab_end_look(); /* with what the tidied slabs have left */
     looked.later |= purge_waiting_bytes() > superslab_staying_bytes();
-    looked.later |= superslab_pack();
+    looked.later |= superslab_pack(PACKED_AT_ONCE);
     looked.bytes += superslab_shed(false, &looked.later);
     return looked;
 }
@@ -88,6 +89,7 @@ void purge_look_here(void) {
         lock_release(&purge_visitors.lock);
     }
     superslab_end_look();
+    superslab_pack(1);
 }
 
 /* ---- at once ---- */

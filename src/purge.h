@@ -14,7 +14,7 @@
  * Above HAKMEM_KEEP_FREE bytes nothing waits: the slow path that has just freed memory gives a bounded piece home itself.
  *
  * P1  one call of purge_step or purge_look_here gives at most PURGE_ADVICE_AT_ONCE pieces of advice for units, tidies
- *     one heap at most, and gives up at most LARGE_WAITING_FEW large blocks. Near a limit of the
+ *     one heap at most, gives up at most LARGE_WAITING_FEW large blocks, and makes one huge page. Near a limit of the
  *     process: twice that advice, LARGE_GIVE_UP blocks, and of all heaps as many bytes as came since, in 64 visits at most
  * P2  once three quarters of the limit are reached, a quarter of new garbage comes before there is advice again
  * P3  one visitor at a time: heap_tidy is only called under the room's lock

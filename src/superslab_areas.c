@@ -9,8 +9,7 @@
 
 enum {
     SPLIT_LEAST = 8,    /* units of a huge page for which it is split: a quarter */
-    PACKED_AT_ONCE = 4, /* areas in one look, half a millisecond each */
-    LOOKED_AT_ONCE = 16 /* whether they are in memory */
+    LOOKED_FOR_EACH = 4 /* areas that are asked whether they are in memory, for each that may be packed */
 };
 
 /* True when a part of the area at `at` lies in the range. */
@@ -109,11 +108,12 @@ void superslab_split(struct superslab *home, const unsigned char *start, size_t 
 
 /* ---- huge pages for what came before the heap was large ---- */
 
-/* True when nearly all of its pages are in memory: huge ones make it hardly larger. False where the system does not say; and where another
- * process has them, too, after a fork, as a huge page would be a copy. */
+/* True when nearly all of its pages are in memory: huge ones make it hardly larger. False where the system does not say, or may not be asked; and
+ * where another process has them, too, after a fork, as a huge page would be a copy. */
 static bool superslab_is_whole(const unsigned char *area) {
     enum pages_density density;
-    return pages_resident(area, AREA_SIZE, &density) >= PACKED_LEAST && density == PAGES_DENSE &&
+    return !superslabs.asks_nothing && !os_is_filtered() &&
+           pages_resident(area, AREA_SIZE, &density) >= PACKED_LEAST && density == PAGES_DENSE &&
            (!__atomic_load_n(&superslabs.forks, __ATOMIC_RELAXED) || pages_are_own(area, AREA_SIZE));
 }
 
@@ -157,21 +157,23 @@ static bool superslab_may_pack(struct superslab *home, unsigned area, bool *late
     return rested;
 }
 
-bool superslab_pack(void) {
+bool superslab_pack(unsigned most) {
     bool later = false;
     unsigned packed = 0, looked = 0;
     lock_take(&superslabs.lock);
-    bool wanted = (superslab_wants_huge() || superslabs.sorts) && limit_may_split() && !limit_near();
+    bool alone = !superslabs.packing, /* slow paths may look at the same time */
+        wanted = alone && (superslab_wants_huge() || superslabs.sorts) && limit_may_split() && !limit_near();
     uint32_t number = wanted ? superslabs.pack_from : superslabs.count;
-    for (; number < superslabs.count && packed < PACKED_AT_ONCE && looked < LOOKED_AT_ONCE; number++) {
+    while (number < superslabs.count && packed < most && looked < LOOKED_FOR_EACH * most) {
         struct superslab *home = *superslab_at(number);
-        if (!home->start || home->units < SUPERSLAB_UNITS)
-            continue;
-        for (unsigned area = 0; area < SUPERSLAB_UNITS / AREA_UNITS; area++)
-            if (superslab_may_pack(home, area, &later)) {
-                packed += superslab_pack_area(home, area);
-                looked++;
-            }
+        bool usual = home->start && home->units == SUPERSLAB_UNITS, left = false;
+        for (unsigned area = 0; usual && area < SUPERSLAB_UNITS / AREA_UNITS; area++) {
+            bool ready = superslab_may_pack(home, area, &later);
+            left |= ready && packed == most;
+            looked += ready && !left;
+            packed += ready && !left && superslab_pack_area(home, area);
+        }
+        number += !left;
     }
     superslabs.pack_from = number < superslabs.count ? number : 0;
     later |= number < superslabs.count;

@@ -81,6 +81,7 @@ int main(int argc, char **argv) {
     }
     if (!kernel_packs())
         skip("this kernel makes no huge pages of small ones");
+    not_alone();
     long refusals = huge_refusals();
     take_all();
     long peak = rss_kib(), most = peak * AGAIN_PERCENT / 100;

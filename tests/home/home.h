@@ -5,6 +5,7 @@
  * that is reached, or not, and by counts; none by how long it took: they look again and again, for a minute at most.
  *
  *   AWAIT(condition)        looks until it holds; ends the process with status 1 when it does not in time
+ *   not_alone()             makes a thread that ends at once: from then on memory goes home as in programs of several threads
  *   janitor()               the number of the thread that gives memory home; 0: there is none
  *   janitor_costs(thread)   how often it ran, and for how long
  *   janitor_rests(thread)   waits until that stays as it is
@@ -55,6 +56,18 @@ struct task_entry {
     unsigned char type;
     char name[];
 };
+
+static inline void *nothing(void *data) {
+    return data;
+}
+
+/* A program of one thread gets a second for much only, and its slow paths look instead. */
+static inline void not_alone(void) {
+    pthread_t thread;
+
+    CHECK(pthread_create(&thread, NULL, nothing, NULL) == 0);
+    CHECK(pthread_join(thread, NULL) == 0);
+}
 
 static inline long janitor(void) {
     static _Thread_local _Alignas(8) char entries[8192];

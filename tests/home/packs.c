@@ -2,7 +2,8 @@
  * packs: does the beginning of a heap that has become large get huge pages, too?
  *
  * A small heap gets small pages, and only what comes after it has become large is asked for in huge ones: from HAKMEM_HUGE_FROM on, told here. While the program goes on, the
- * janitor makes huge pages of those areas that are in use and in memory as a whole. Decided by what /proc/self/smaps says: nearly
+ * janitor makes huge pages of those areas that are in use and in memory as a whole; or, in a program of one thread, its slow paths, one area
+ * at a time (packs alone). Decided by what /proc/self/smaps says: nearly
  * all of the heap is in huge pages, and hardly more is resident than before.
  *
  * SKIP where the kernel cannot, or had no free huge page.
@@ -13,7 +14,10 @@ enum { BLOCKS = 130000, SIZE = 240, BAR_PERCENT = 80, GROWTH_PERCENT = 4 };
 
 static unsigned char *blocks[BLOCKS];
 
-int main(void) {
+int main(int argc, char **argv) {
+    bool alone = argc > 1 && strcmp(argv[1], "alone") == 0;
+    if (!alone)
+        not_alone();
     if (!kernel_packs())
         skip("this kernel makes no huge pages of small ones");
     long refusals = huge_refusals();
@@ -28,6 +32,7 @@ int main(void) {
     skip_if_refused(packed_kib() < live * BAR_PERCENT / 100, refusals);
     printf("%ld KiB live, in huge pages %ld, then %ld; resident %ld, then %ld\n", live, before, packed_kib(),
            rss, rss_kib());
+    CHECK((janitor() == 0) == alone);
     CHECK(rss_kib() <= rss + rss * GROWTH_PERCENT / 100 + SWING_KIB);
     return 0;
 }

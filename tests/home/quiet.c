@@ -6,13 +6,18 @@
  *              after 1 s, 2, 4 ... whether the process is to end
  *   large      what is freed then goes home, too, when it is large blocks that come straight to those at hand
  *   little     a process that never holds a MiB has no janitor, however much it frees in all
+ *   one        nor has one of one thread, which libc knows as such, as long as it is little that rests, in slabs or not; its slow paths
+ *              give that home. When it is much a janitor comes at once
  *   slow       without a thread (HAKMEM_PURGE_THREAD=0) memory goes home while the program frees something now and then
  *   off        with HAKMEM_PURGE_DELAY=0 nothing goes home by itself, and malloc_trim(0) gives it from the slabs of all
  *              threads at once
  */
 #include "home.h"
 
+extern char __libc_single_threaded __attribute__((weak)); /* of glibc since 2.32 */
+
 enum { SLEEPERS = 4, ASKED = 4 /* twice in 3 s */, OFF_LOOKS = 60, LITTLE_ROUNDS = 2000 };
+enum { ONE_LIVE = 16 << 20, ONE_ROUNDS = 200, RESTING = 3000, RESTING_SIZE = 1000, TURN = 512 };
 
 static pthread_barrier_t all;
 static struct blocks blocks[SLEEPERS];
@@ -81,6 +86,42 @@ static void with_little(void) {
     CHECK(janitor() == 0);
 }
 
+/* Frees and takes blocks by turns, TURN of them at once, so that less than a MiB is free at any time. */
+static void turn_over(struct blocks *some) {
+    for (size_t from = 0; from + TURN <= some->count; from += TURN) {
+        for (size_t i = from; i < from + TURN; i++)
+            free(some->of[i]);
+        for (size_t i = from; i < from + TURN; i++)
+            some->of[i] = memset(taken(sizeof(size_t)), 0, sizeof(size_t)); /* its size is not looked at */
+    }
+}
+
+static void of_one_thread(void) {
+    struct blocks most = {.state = 1}, turned = {.state = 2};
+    static void *resting[RESTING];
+
+    if (!&__libc_single_threaded)
+        skip("libc does not say whether there is one thread");
+    build(&most, ONE_LIVE);
+    for (int round = 0; round < ONE_ROUNDS; round++) {
+        build(&turned, MIB);
+        turn_over(&turned);
+        drop(&turned, 0);
+        CHECK(munmap(turned.of, MIB / 64 * sizeof(void *)) == 0);
+    }
+    for (int i = 0; i < RESTING; i++)
+        resting[i] = memset(taken(RESTING_SIZE), 1, RESTING_SIZE);
+    long before = rss_kib();
+    for (int i = 0; i < RESTING; i++)
+        free(resting[i]);
+    AWAIT(goes_home(before - RESTING * RESTING_SIZE / 1024 / 2));
+    CHECK(janitor() == 0 && __libc_single_threaded);
+    before = rss_kib();
+    drop(&most, 0);
+    AWAIT(rss_kib() < before - (ONE_LIVE >> 10) * 3 / 4);
+    CHECK(janitor() != 0 && !__libc_single_threaded);
+}
+
 static void without_thread(void) {
     struct blocks once = {.state = 1};
 
@@ -137,6 +178,8 @@ int main(int argc, char **argv) {
         with_large();
     else if (strcmp(argv[1], "little") == 0)
         with_little();
+    else if (strcmp(argv[1], "one") == 0)
+        of_one_thread();
     else if (strcmp(argv[1], "slow") == 0)
         without_thread();
     else

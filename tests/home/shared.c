@@ -29,6 +29,7 @@ static int look_on(void) {
 
 int main(void) {
     int status;
+    not_alone();
     for (int i = 0; i < BLOCKS; i++) {
         blocks[i] = malloc(SIZE);
         CHECK(blocks[i] != NULL);

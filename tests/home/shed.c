@@ -30,6 +30,7 @@ static int take_until_huge(void) {
 }
 
 int main(void) {
+    not_alone();
     swing();
     int count = take_until_huge();
     if (count == 0)

@@ -57,15 +57,25 @@ static bool fake_prepare(void) {
     return true;
 }
 
+/* Of libc's word: a program of one thread. */
+static bool fake_alone;
+
+static bool fake_is_alone(bool ask) {
+    assert_false(ask);
+    return fake_alone;
+}
+
 #define pthread_create fake_thread
 #define os_wait_for fake_wait_for
 #define os_is_filtered fake_is_filtered
 #define os_barrier_prepare fake_prepare
+#define os_is_alone fake_is_alone
 #include "../../src/janitor.c"
 #undef pthread_create
 #undef os_wait_for
 #undef os_is_filtered
 #undef os_barrier_prepare
+#undef os_is_alone
 
 #include <string.h>
 #include <time.h>
@@ -114,6 +124,7 @@ bool huge_look_ahead(void) {
 
 static struct heap mine;
 static _Atomic size_t taken, given, touched, staying;
+static size_t fallen;
 static _Atomic bool several_threads;
 bool superslab_has_huge;
 
@@ -127,6 +138,11 @@ size_t superslab_free_bytes(void) {
 
 size_t heap_touched_bytes(void) {
     return touched;
+}
+
+size_t heap_fallen_bytes(struct heap *heap) {
+    assert_ptr_equal(heap, &mine);
+    return fallen;
 }
 
 bool heap_can_reach(void) {
@@ -184,7 +200,9 @@ static int setup(void **state) {
     memset(&fake, 0, sizeof fake);
     mine.flushed = mine.flushed_before = 0;
     heap_own = &mine;
-    taken = given = staying = 0;
+    taken = given = staying = fallen = 0;
+    fake_alone = false;
+    atomic_store(&janitor.overlooked, 0);
     superslab_has_huge = false;
     touched = 2 * JANITOR_LEAST;
     several_threads = false;
@@ -195,6 +213,8 @@ static int setup(void **state) {
     janitor.threads = 1;
     return 0;
 }
+
+static void let_go(void);
 
 /* Waits until the value is there; a loaded machine may take its time. */
 static void await_looks(unsigned least) {
@@ -358,6 +378,60 @@ static void janitor_is_not_started_for_a_small_process(void **state) {
     fake.waiting = JANITOR_LEAST / 2; /* which is not in slabs */
     janitor_after_free(outside());
     await_looks(1);
+    await_sleep();
+}
+
+/* Slow paths do what there is to do, until it is worth a second thread. */
+static void janitor_leaves_a_program_of_one_thread_alone(void **state) {
+    (void)state;
+    if (atomic_load(&janitor.state) == JANITOR_RUNS)
+        let_go();
+    janitor_configure(1, true);
+    fake_alone = true;
+    for (unsigned i = 1; i <= 10; i++) {
+        usleep(2000); /* the delay has passed */
+        mine.flushed += 10 * JANITOR_LEAST;
+        janitor_after_free(outside());
+        assert_int_equal(fake.looks_here, i);
+    }
+    fake.waiting = ALONE_LEAST - 1;
+    usleep(2000);
+    janitor_after_free(outside());
+    assert_int_equal(fake.looks_here, 11);
+    fake.waiting = ALONE_LEAST;
+    usleep(2000);
+    janitor_after_free(outside()); /* that was seen; a MiB more has to wait, or to be freed */
+    assert_int_equal(fake.looks_here, 11);
+    fake.waiting = ALONE_LEAST - 1 + JANITOR_LEAST;
+    staying = JANITOR_LEAST;
+    janitor_after_free(outside()); /* what stays anyway does not count */
+    assert_int_equal(fake.looks_here, 12);
+    staying = 0;
+    taken = 4 * ALONE_PART * ALONE_LEAST;
+    fake.waiting = 0;
+    fallen = 4 * ALONE_LEAST - 1; /* nearly an eighth of what is in use */
+    mine.flushed += JANITOR_LEAST;
+    usleep(2000);
+    janitor_after_free(outside());
+    assert_int_equal(fake.looks_here, 13);
+    assert_int_equal(atomic_load(&janitor.state), JANITOR_NONE);
+    fallen++;
+    mine.flushed += JANITOR_LEAST;
+    janitor_after_free(outside());
+    await_looks(1);
+    await_sleep();
+    mine.flushed += JANITOR_LEAST; /* once it is there it is woken as ever */
+    fallen = 0;
+    janitor_after_free(outside());
+    await_looks(2);
+    await_sleep();
+    assert_int_equal(fake.looks_here, 13);
+    let_go();
+    taken = 1000 * ALONE_MOST;
+    fake.waiting = ALONE_MOST;
+    janitor_after_free(outside());
+    await_looks(3);
+    fake.waiting = 0;
     await_sleep();
 }
 
@@ -619,6 +693,7 @@ int main(void) {
         cmocka_unit_test_setup(janitor_P1_P3_looks_until_nothing_is_left_and_sleeps, setup),
         cmocka_unit_test_setup(janitor_looks_after_what_threads_have_taken, setup),
         cmocka_unit_test_setup(janitor_looks_after_what_came_in_huge_pages, setup),
+        cmocka_unit_test_setup(janitor_leaves_a_program_of_one_thread_alone, setup),
         cmocka_unit_test_setup(janitor_gives_up_what_never_rests, setup),
         cmocka_unit_test_setup(janitor_goes_on_while_it_reaches_threads, setup),
         cmocka_unit_test_setup(janitor_purges_near_a_limit, setup),

@@ -872,6 +872,8 @@ static void superslab_mixes_when_memory_is_refused(void **state) {
     }
 }
 
+enum { PACKED = 4 };
+
 static unsigned areas_in_use(void) {
     unsigned count = 0;
     for (uint32_t number = 0; number < superslabs.count; number++)
@@ -885,8 +887,8 @@ static unsigned areas_in_use(void) {
 
 static bool pack_few(void) {
     unsigned before = kernel.advise.count;
-    bool more = superslab_pack();
-    assert_true(kernel.advise.count - before <= PACKED_AT_ONCE + 1);
+    bool more = superslab_pack(PACKED);
+    assert_true(kernel.advise.count - before <= PACKED + 1);
     return more;
 }
 
@@ -912,24 +914,24 @@ static void packs_areas(bool sorts) {
     dense_fake.units = 0;
     superslab_configure(12 * MIB, true, false);
     unsigned before = kernel.advise.count;
-    assert_false(superslab_pack()); /* it is not dense */
-    assert_false(superslab_pack());
+    assert_false(superslab_pack(PACKED)); /* it is not dense */
+    assert_false(superslab_pack(PACKED));
     superslabs.sorts = true; /* nor need it be, but mappings may not be few */
     atomic_store(&limit.tight, true);
-    assert_false(superslab_pack());
+    assert_false(superslab_pack(PACKED));
     atomic_store(&limit.tight, false);
     superslabs.sorts = sorts;
     dense_fake.units = sorts ? 0 : superslabs.mapped_units;
     os_advise(runs[0].start, AREA_SIZE - PACKED_LEAST + os_page_size(), OS_DONTNEED); /* no longer whole */
     assert_int_equal(pack_all(), areas_in_use() - 1);
-    assert_false(superslab_pack());
+    assert_false(superslab_pack(PACKED));
     assert_int_equal(kernel.advise.count, before + 1 + areas_in_use() - 1);
     superslabs.sorts = false;
     dense_fake.units = superslabs.mapped_units;
 
     struct run last = runs[run_count - 1];
     superslab_give(last.home, last.start, last.units);
-    assert_false(superslab_pack()); /* in use in part only */
+    assert_false(superslab_pack(PACKED)); /* in use in part only */
     assert_int_equal(superslab_purge(0, ALWAYS), (size_t)last.units * UNIT_SIZE);
     struct superslab_run again = superslab_take(last.units, false);
     assert_ptr_equal(again.start, last.start);
@@ -1256,11 +1258,11 @@ static void superslab_packs_nothing_that_is_shared(void **state) {
     close(until[0]);
     unsigned before = kernel.advise.count;
     for (int look = 0; look < 3; look++)
-        superslab_pack();
+        superslab_pack(PACKED);
     assert_int_equal(kernel.advise.count, before);
     close(until[1]);
     assert_int_equal(waitpid(child, NULL, 0), child);
-    superslab_pack();
+    superslab_pack(PACKED);
     assert_int_equal(kernel.advise.count, before + SUPERSLAB_UNITS / AREA_UNITS);
     run_give_all();
     check_room();
@@ -1270,16 +1272,16 @@ static void superslab_packs_nothing_that_is_shared(void **state) {
 static void superslab_looks_at_few_areas(void **state) {
     (void)state;
     superslab_unmap_free();
-    while (areas_in_use() < 2 * LOOKED_AT_ONCE)
+    while (areas_in_use() < 2 * LOOKED_FOR_EACH * PACKED)
         assert_true(run_take(16));
     superslab_configure(0, true, false);
     superslabs.pack_from = 0;
-    superslab_pack();
-    superslab_pack();
+    superslab_pack(PACKED);
+    superslab_pack(PACKED);
     assert_int_not_equal(superslabs.pack_from, 0); /* there is more */
     for (unsigned looks = 1; superslabs.pack_from != 0; looks++) {
         assert_true(looks < areas_in_use());
-        superslab_pack();
+        superslab_pack(PACKED);
     }
     run_give_all();
     check_room();
@@ -1349,21 +1351,21 @@ static void superslab_packs_what_was_split(void **state) {
     assert_int_equal(superslab_purge(0, ALWAYS), SPLIT_LEAST * (size_t)UNIT_SIZE);
     assert_int_equal(home->calm, 2);
     for (int look = 0; look < 3; look++)
-        superslab_pack();
+        superslab_pack(PACKED);
     assert_int_equal(home->calm, 2); /* a part is not in use */
     run_count -= SPLIT_LEAST;
     while (home->free)
         assert_true(run_take(1));
-    superslab_pack();
-    superslab_pack();
+    superslab_pack(PACKED);
+    superslab_pack(PACKED);
     assert_int_equal(home->calm, 2); /* nor in memory */
     memset(start, 1, SUPERSLAB_SIZE);
     give_units(runs, AREA_UNITS, SPLIT_LEAST - 1);
     unsigned before = kernel.advise.count;
-    superslab_pack();
+    superslab_pack(PACKED);
     assert_int_equal(kernel.advise.count, before + 2); /* it asks for huge pages, and makes one */
     assert_int_equal(home->calm, 0);
-    superslab_pack();
+    superslab_pack(PACKED);
     assert_int_equal(kernel.advise.count, before + 2);
     for (unsigned i = 0; i < SPLIT_LEAST - 1; i++)
         runs[AREA_UNITS + i] = runs[--run_count];
