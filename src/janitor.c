@@ -12,11 +12,10 @@ enum janitor_state { JANITOR_NONE, JANITOR_STARTING, JANITOR_RUNS, JANITOR_REFUS
 
 _Static_assert(LARGE_HAND_MOST >= JANITOR_LEAST, "what is at hand for good would call nobody");
 
-/* What has to rest in a process of one thread before there is a second: an eighth of what is in use, within these bounds.
- * docs/experiments/programs-of-one-thread.md */
+/* What has to rest in a process of one thread before there is a second: an eighth of what is in use, 4 MiB at least, and a quarter of
+ * HAKMEM_KEEP_FREE at most; or that, where the program itself asks whether it has one. docs/experiments/programs-of-one-thread.md */
 #define ALONE_LEAST (4 * MIB)
-#define ALONE_MOST (32 * MIB)
-#define ALONE_PART 8
+enum { ALONE_PART = 8, ALONE_KEPT = 4 };
 #define OVERLOOKED_STEP \
     (JANITOR_LEAST / 64)           /* less is overlooked after each slow path: after 64 there is a look */
 enum { PATIENCE = 10 };            /* looks without a result */
@@ -48,7 +47,8 @@ static struct {
     _Atomic bool unwanted; /* there is a filter, or will be; seq_cst, as threads */
     uint64_t delay_ns;     /* this and the next are written once, before there are threads */
     bool allowed;
-    sigset_t mask;               /* of the thread that started it */
+    enum { JANITOR_UNASKED, JANITOR_ASKED, JANITOR_NOT_ASKED } asked; /* only while there is one thread */
+    sigset_t mask;                                                    /* of the thread that started it */
     struct os_text libc, linker; /* who is there may hold one of libc's locks that starting a thread needs */
 } janitor;
 
@@ -242,15 +242,25 @@ static void janitor_stand_in(void) {
         purge_look_here();
 }
 
+/* Asked once; it reads a few pages of the program's file. */
+static bool janitor_is_asked_for_threads(void) {
+    if (janitor.asked == JANITOR_UNASKED)
+        janitor.asked = os_program_asks_for_threads(&janitor.libc) ? JANITOR_ASKED : JANITOR_NOT_ASKED;
+    return janitor.asked == JANITOR_ASKED;
+}
+
 /* In a process of one thread libc and libstdc++ spare atomic operations (putc, shared_ptr), and some calls of the system are allowed that are
  * not in one of two. `waiting` is in no slab; what slabs hold that is free is what the heap has had out and has not now. */
 static COLD bool janitor_is_worth_a_thread(struct heap *heap, size_t waiting) {
     if (!janitor.allowed || !os_is_alone(false) ||
         atomic_load_explicit(&janitor.state, memory_order_relaxed) != JANITOR_NONE)
         return true;
-    size_t fallen = heap ? heap_fallen_bytes(heap) : 0, rests = fallen > waiting ? fallen : waiting;
-    size_t least = janitor_taken_bytes() / ALONE_PART;
-    return rests >= ALONE_LEAST && (rests >= ALONE_MOST || rests >= least);
+    size_t fallen = heap ? heap_fallen_bytes(heap) : 0, rests = fallen > waiting ? fallen : waiting,
+           most = purge_keep_free / ALONE_KEPT;
+    if (rests >= most)
+        return true;
+    return rests >= ALONE_LEAST && rests >= janitor_taken_bytes() / ALONE_PART &&
+           !janitor_is_asked_for_threads();
 }
 
 /* Nothing more since it was found to be too little. */

@@ -283,6 +283,10 @@ static inline bool os_is_inside(const struct os_text *text, const void *address)
     return (uintptr_t)address >= text->from && (uintptr_t)address < text->to;
 }
 
+/* True when the program itself, not only a library of its, asks libc whether it has one thread: that is what std::shared_ptr compiles to, which
+ * counts without atomic operations then. GNU's C library and linker since 2.32; any other: false. */
+bool os_program_asks_for_threads(const struct os_text *libc);
+
 /* The addresses at which signal handlers return to the kernel, each once; more than `most`: too many. */
 unsigned os_handlers_return_to(uintptr_t *addresses, unsigned most);
 

@@ -7,7 +7,8 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-extern struct r_debug _r_debug WEAK; /* of the dynamic linker */
+extern struct r_debug _r_debug WEAK;     /* of the dynamic linker */
+extern char __libc_single_threaded WEAK; /* as in os_thread.c */
 
 /* To the kernel a linker that was started with a program's name is the program, and needs no linker. */
 uintptr_t os_linker(void) {
@@ -40,4 +41,29 @@ struct os_text os_text_of_libc(void) {
 
 struct os_text os_text_of_linker(void) {
     return os_text_at(os_linker());
+}
+
+/* What it has a copy of lies in the program itself; what it only refers to comes first in its table, before all that can be looked up. */
+bool os_program_asks_for_threads(const struct os_text *libc) {
+    const struct link_map *program = &_r_debug ? _r_debug.r_map : NULL;
+    const ElfW(Sym) *symbols = NULL;
+    const uint32_t *hash = NULL;
+    const char *names = NULL;
+    if (&__libc_single_threaded && !os_is_inside(libc, &__libc_single_threaded))
+        return true;
+    for (const ElfW(Dyn) *entry = program ? program->l_ld : NULL; entry && entry->d_tag != DT_NULL; entry++) {
+        /* glibc has added where the program lies, others have not */
+        uintptr_t at =
+            entry->d_un.d_ptr < program->l_addr ? entry->d_un.d_ptr + program->l_addr : entry->d_un.d_ptr;
+        if (entry->d_tag == DT_GNU_HASH)
+            hash = (const uint32_t *)at;
+        else if (entry->d_tag == DT_SYMTAB)
+            symbols = (const ElfW(Sym) *)at;
+        else if (entry->d_tag == DT_STRTAB)
+            names = (const char *)at;
+    }
+    for (uint32_t i = 0, end = hash && symbols && names ? hash[1] : 0; i < end; i++)
+        if (strcmp(names + symbols[i].st_name, "__libc_single_threaded") == 0)
+            return true;
+    return false;
 }

@@ -65,6 +65,17 @@ static bool fake_is_alone(bool ask) {
     return fake_alone;
 }
 
+/* Whether the program itself asks libc; how often that was asked. */
+static bool fake_asks;
+static unsigned fake_asked;
+
+static bool fake_program_asks(const struct os_text *libc) {
+    assert_ptr_not_equal(libc, NULL);
+    fake_asked++;
+    return fake_asks;
+}
+
+#define os_program_asks_for_threads fake_program_asks
 #define pthread_create fake_thread
 #define os_wait_for fake_wait_for
 #define os_is_filtered fake_is_filtered
@@ -76,6 +87,7 @@ static bool fake_is_alone(bool ask) {
 #undef os_is_filtered
 #undef os_barrier_prepare
 #undef os_is_alone
+#undef os_program_asks_for_threads
 
 #include <string.h>
 #include <time.h>
@@ -388,6 +400,7 @@ static void janitor_leaves_a_program_of_one_thread_alone(void **state) {
         let_go();
     janitor_configure(1, true);
     fake_alone = true;
+    fake_asked = 0;
     for (unsigned i = 1; i <= 10; i++) {
         usleep(2000); /* the delay has passed */
         mine.flushed += 10 * JANITOR_LEAST;
@@ -426,13 +439,37 @@ static void janitor_leaves_a_program_of_one_thread_alone(void **state) {
     await_looks(2);
     await_sleep();
     assert_int_equal(fake.looks_here, 13);
+    assert_int_equal(fake_asked, 1);
     let_go();
-    taken = 1000 * ALONE_MOST;
-    fake.waiting = ALONE_MOST;
-    janitor_after_free(outside());
-    await_looks(3);
-    fake.waiting = 0;
-    await_sleep();
+}
+
+/* The program itself asks whether it has one, or what it has in use is very much: there is one when a quarter of what may be kept rests. */
+static void janitor_waits_for_a_quarter_of_what_may_be_kept(void **state) {
+    (void)state;
+    janitor_configure(1, true);
+    fake_alone = true;
+    for (unsigned i = 1; i <= 2; i++) {
+        fake_asks = i == 1;
+        janitor.asked = JANITOR_UNASKED;
+        purge_keep_free = 40 * MIB;
+        taken = fake_asks ? 0 : 1000 * purge_keep_free;
+        fake.looks = fake.looks_here = 0;
+        fake.waiting = 10 * MIB - 1;
+        usleep(2000);
+        janitor_after_free(outside());
+        assert_int_equal(fake.looks_here, 1);
+        assert_int_equal(atomic_load(&janitor.state), JANITOR_NONE);
+        fake.waiting = 10 * MIB;
+        mine.flushed += JANITOR_LEAST;
+        janitor_after_free(outside());
+        await_looks(1);
+        fake.waiting = 0;
+        await_sleep();
+        let_go();
+    }
+    fake_asks = false;
+    janitor.asked = JANITOR_UNASKED;
+    purge_keep_free = SIZE_MAX;
 }
 
 static void janitor_gives_up_what_never_rests(void **state) {
@@ -694,6 +731,7 @@ int main(void) {
         cmocka_unit_test_setup(janitor_looks_after_what_threads_have_taken, setup),
         cmocka_unit_test_setup(janitor_looks_after_what_came_in_huge_pages, setup),
         cmocka_unit_test_setup(janitor_leaves_a_program_of_one_thread_alone, setup),
+        cmocka_unit_test_setup(janitor_waits_for_a_quarter_of_what_may_be_kept, setup),
         cmocka_unit_test_setup(janitor_gives_up_what_never_rests, setup),
         cmocka_unit_test_setup(janitor_goes_on_while_it_reaches_threads, setup),
         cmocka_unit_test_setup(janitor_purges_near_a_limit, setup),
