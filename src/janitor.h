@@ -1,6 +1,7 @@
 /* janitor: who gives free memory home, and when.
  *
- * Owns a thread. It is started by the first slow path that has freed JANITOR_LEAST bytes of a process that holds as much, or made a
+ * Owns a thread. It is started by the first slow path that has freed JANITOR_LEAST bytes of a process that holds as much (of one thread:
+ * when that is worth a second, docs/experiments/programs-of-one-thread.md), or made a
  * long block of which nobody knows how it is written (huge_look_ahead: it looks within half a ms, 1, 2 ... 32),
  * looks every HAKMEM_PURGE_DELAY (see purge) until nothing is left to do, and sleeps until somebody frees
  * that much again. It never allocates and takes no part in what the program does: all signals are blocked, its name is
@@ -10,7 +11,7 @@
  *
  *     sleeps --woken by a free--> looks, rests for the delay, looks ... --nothing left, or nothing at rest--> sleeps
  *
- * Where there can be none (HAKMEM_PURGE_THREAD=0, a filter of system calls, a program without a dynamic linker), slow
+ * Where there is none (HAKMEM_PURGE_THREAD=0, a filter of system calls, a program without a dynamic linker, or of one thread), slow
  * paths look, once in a delay at most, and at a bounded piece.
  *
  * P1  an idle process is not woken, but for that question: the janitor looks again only after something was freed, or taken by several
