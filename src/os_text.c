@@ -43,7 +43,8 @@ struct os_text os_text_of_linker(void) {
     return os_text_at(os_linker());
 }
 
-/* What it has a copy of lies in the program itself; what it only refers to comes first in its table, before all that can be looked up. */
+/* What it has a copy of lies in the program itself; what it only refers to comes first in its table, before all that can be looked up. Where this
+ * library is linked in it refers to it, too, but weakly. */
 bool os_program_asks_for_threads(const struct os_text *libc) {
     const struct link_map *program = &_r_debug ? _r_debug.r_map : NULL;
     const ElfW(Sym) *symbols = NULL;
@@ -63,7 +64,8 @@ bool os_program_asks_for_threads(const struct os_text *libc) {
             names = (const char *)at;
     }
     for (uint32_t i = 0, end = hash && symbols && names ? hash[1] : 0; i < end; i++)
-        if (strcmp(names + symbols[i].st_name, "__libc_single_threaded") == 0)
+        if (ELF64_ST_BIND(symbols[i].st_info) == STB_GLOBAL &&
+            strcmp(names + symbols[i].st_name, "__libc_single_threaded") == 0)
             return true;
     return false;
 }
