@@ -149,7 +149,7 @@ size_t heap_fallen_bytes(struct heap *heap) {
     visit_enter(&heap->visit);
     for (unsigned class = 0; class < SIZECLASS_COUNT; class ++)
         out += heap->class[class].out * (size_t)sizeclass_table[class].size;
-    out -= heap->packs.bytes < out ? heap->packs.bytes : out;
+    out -= heap->packs.bytes < out ? heap->packs.bytes : out; /* guests in packs are others' */
     visit_leave(&heap->visit);
     heap->most_out = out > heap->most_out ? out : heap->most_out;
     return heap->most_out - out;

@@ -264,7 +264,7 @@ static COLD bool janitor_is_worth_a_thread(struct heap *heap, size_t waiting) {
            !janitor_is_asked_for_threads();
 }
 
-/* Nothing more since it was found to be too little. */
+/* True when there is hardly more since it was found to be too little; and takes OVERLOOKED_STEP off what is overlooked. */
 static bool janitor_overlooks(uint64_t freed, size_t waiting) {
     size_t overlooked = atomic_load_explicit(&janitor.overlooked, memory_order_relaxed);
     if (freed + (waiting > overlooked ? waiting - overlooked : 0) >= JANITOR_LEAST)
