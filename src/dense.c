@@ -11,7 +11,8 @@ enum {
 };
 
 static struct {
-    bool refused; /* told once, before there are threads */
+    bool refused;       /* told once, before there are threads */
+    uint32_t any_large; /* as a kind's share, of the large ones together */
     struct {
         size_t units;
         uint32_t began;
@@ -29,10 +30,15 @@ static void dense_learn(enum dense_kind kind, uint32_t share) {
     __atomic_store_n(&dense.kinds[kind].share, share + 1, __ATOMIC_RELAXED);
 }
 
+static void dense_average_share(uint32_t *place, uint32_t looks, uint32_t now) {
+    uint32_t share = __atomic_load_n(place, __ATOMIC_RELAXED);
+    __atomic_store_n(place, 1 + (share ? ((share - 1) * (looks - 1) + now) / looks : now), __ATOMIC_RELAXED);
+}
+
 static NOINLINE void dense_average(enum dense_kind kind, uint32_t now) {
-    uint32_t share = __atomic_load_n(&dense.kinds[kind].share, __ATOMIC_RELAXED);
-    uint32_t looks = kind >= DENSE_RUNS ? AVERAGED_RUNS : AVERAGED;
-    dense_learn(kind, share ? ((share - 1) * (looks - 1) + now) / looks : now);
+    dense_average_share(&dense.kinds[kind].share, kind >= DENSE_RUNS ? AVERAGED_RUNS : AVERAGED, now);
+    if (kind >= DENSE_LARGE)
+        dense_average_share(&dense.any_large, AVERAGED_RUNS, now);
 }
 
 static uint32_t dense_look(uintptr_t watched) {
@@ -48,11 +54,23 @@ static void dense_guess(void) {
     dense_learn(DENSE_LONG, 0);
     dense_learn(DENSE_RUNS, 0);
     dense_learn(DENSE_LARGE, 0);
+    dense_learn(DENSE_LARGER, 0);
+    dense_learn(DENSE_LARGEST, 0);
+}
+
+/* The large ones are watched as one kind. */
+static enum dense_kind dense_kind_watched(enum dense_kind kind) {
+    return kind < DENSE_LARGE ? kind : DENSE_LARGE;
+}
+
+static enum dense_kind dense_kind_looked_at(enum dense_kind watched, uintptr_t start_and_units) {
+    return watched < DENSE_LARGE ? watched : dense_kind_of_run(start_and_units % UNIT_SIZE);
 }
 
 void dense_watch(enum dense_kind kind, void *start, size_t units, bool probe) {
     if (dense.refused)
         return;
+    kind = dense_kind_watched(kind);
     uint32_t began = __atomic_fetch_add(&dense.kinds[kind].began, 1, __ATOMIC_RELAXED);
     if (began % DENSE_WATCHES != 0 && !probe)
         return;
@@ -63,7 +81,7 @@ void dense_watch(enum dense_kind kind, void *start, size_t units, bool probe) {
     uintptr_t before =
         __atomic_exchange_n(&dense.kinds[kind].watched, (uintptr_t)start + units, __ATOMIC_RELAXED);
     if (before != 0)
-        dense_average(kind, dense_look(before));
+        dense_average(dense_kind_looked_at(kind, before), dense_look(before));
 }
 
 void dense_tell(enum dense_kind kind, size_t resident, size_t bytes) {
@@ -73,10 +91,12 @@ void dense_tell(enum dense_kind kind, size_t resident, size_t bytes) {
 
 enum dense_known dense_known(enum dense_kind kind) {
     uint32_t share = __atomic_load_n(&dense.kinds[kind].share, __ATOMIC_RELAXED);
+    if (share == 0 && kind >= DENSE_LARGE)
+        share = __atomic_load_n(&dense.any_large, __ATOMIC_RELAXED);
     return share == 0 ? DENSE_UNKNOWN : share > DENSE ? DENSE_YES : DENSE_NO;
 }
 
-size_t dense_units_of(enum dense_kind kind) {
+static size_t dense_units_of(enum dense_kind kind) {
     return __atomic_load_n(&dense.kinds[kind].units, __ATOMIC_RELAXED);
 }
 
@@ -88,6 +108,10 @@ size_t dense_units(bool hoped) {
             units += dense_units_of(kind);
     }
     return units;
+}
+
+size_t dense_large_units(void) {
+    return dense_units_of(DENSE_LARGE) + dense_units_of(DENSE_LARGER) + dense_units_of(DENSE_LARGEST);
 }
 
 void dense_refuse_samples(void) {

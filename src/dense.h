@@ -10,8 +10,11 @@
  *     DENSE_LONG     the same, longer                                       as sampled
  *     DENSE_RUNS     runs of units that are large blocks                    as sampled, and as seen when one is freed
  *     DENSE_LARGE    the same, of DENSE_LARGE_LEAST units and more          likewise
+ *     DENSE_LARGER   ... of DENSE_LARGER_LEAST                              likewise
+ *     DENSE_LARGEST  ... of the most that a run has                         likewise
  *
- * P1  a kind is known to be dense only if three quarters of what was looked at of it last, on average, were in memory
+ * P1  a kind is known to be dense only if three quarters of what was looked at of it last, on average, were in memory; one of the three
+ *     large ones, of which nothing was looked at, if that is so of them together
  *
  * Called by slab, spare, large and superslab, by any thread: all that is known is a hint, in relaxed atomics that pair with nothing.
  * Every call takes bounded time: a look at one run at most.
@@ -21,15 +24,27 @@
 
 #include "sizeclass.h"
 
-enum dense_kind { DENSE_SURELY, DENSE_SHORT, DENSE_LONG, DENSE_RUNS, DENSE_LARGE, DENSE_KINDS };
+enum dense_kind {
+    DENSE_SURELY,
+    DENSE_SHORT,
+    DENSE_LONG,
+    DENSE_RUNS,
+    DENSE_LARGE,
+    DENSE_LARGER,
+    DENSE_LARGEST,
+    DENSE_KINDS
+};
 enum dense_known { DENSE_UNKNOWN, DENSE_NO, DENSE_YES };
-enum { DENSE_WATCHES = 8, DENSE_LARGE_LEAST = 3 };
+enum { DENSE_WATCHES = 8, DENSE_LARGE_LEAST = 3, DENSE_LARGER_LEAST = 8, DENSE_LARGEST_LEAST = 16 };
 
 /* More (or, negated, fewer) units of a kind are in use. */
 void dense_count(enum dense_kind kind, size_t units);
 
 static inline enum dense_kind dense_kind_of_run(size_t units) {
-    return units >= DENSE_LARGE_LEAST ? DENSE_LARGE : DENSE_RUNS;
+    return units < DENSE_LARGE_LEAST     ? DENSE_RUNS
+           : units < DENSE_LARGER_LEAST  ? DENSE_LARGE
+           : units < DENSE_LARGEST_LEAST ? DENSE_LARGER
+                                         : DENSE_LARGEST;
 }
 
 /* One of a kind begins here, a multiple of the unit, in small pages and without memory. `probe`: it is looked at in any case, when
@@ -41,8 +56,8 @@ void dense_tell(enum dense_kind kind, size_t resident, size_t bytes);
 
 enum dense_known dense_known(enum dense_kind kind);
 
-/* Units of a kind in use. */
-size_t dense_units_of(enum dense_kind kind);
+/* Units in use of the three large kinds. */
+size_t dense_large_units(void);
 
 /* Units in use that are dense; with those of kinds of which nothing is known yet if `hoped`. */
 size_t dense_units(bool hoped);

@@ -59,7 +59,7 @@ static struct superslab_run large_take_fresh(size_t bytes, bool *probe) {
 
 /* Whether new memory of a field may be had for such a block. */
 static bool large_may_be_fresh(size_t bytes) {
-    bool enough = bytes > LARGE_RUN_MOST || superslab_fields_pay(dense_units_of(DENSE_LARGE) * UNIT_SIZE);
+    bool enough = bytes > LARGE_RUN_MOST || superslab_fields_pay(dense_large_units() * UNIT_SIZE);
     return enough && superslab_fields_may_grow() && large_is_known_whole(bytes);
 }
 

@@ -122,7 +122,7 @@ static void lengths_note_tightness(struct lengths_live live) {
 
 void lengths_note_run(size_t bytes) {
     if (bytes < (size_t)DENSE_LARGE_LEAST * UNIT_SIZE || bytes > LENGTHS_RUN_MOST ||
-        dense_known(DENSE_LARGE) != DENSE_YES)
+        dense_known(dense_kind_of_run(bytes >> UNIT_SHIFT)) != DENSE_YES)
         return;
     lengths_note_mix(bytes);
     lengths_note_unfit(&lengths.runs, bytes);

@@ -211,15 +211,24 @@ static size_t superslab_used(void) {
     return superslabs.mapped_units > idle ? superslabs.mapped_units - idle : 0;
 }
 
-/* Huge pages pay in a heap that is large, most of which has been touched. docs/experiments/huge-pages.md */
-static bool superslab_is_large_and_dense(size_t whole) {
-    size_t used = superslab_used(), from = superslabs.huge_from;
-    return used * UNIT_SIZE >= (from < WHOLE_FROM ? WHOLE_FROM : from) && whole >= used / 2;
+static bool superslab_is_large(void) {
+    size_t from = superslabs.huge_from;
+    return superslab_used() * UNIT_SIZE >= (from < WHOLE_FROM ? WHOLE_FROM : from);
 }
 
-bool superslab_wants_huge(void) {
+/* Huge pages pay in a heap that is large, most of which has been touched. docs/experiments/huge-pages.md */
+static bool superslab_is_large_and_dense(size_t whole) {
+    return superslab_is_large() && whole >= superslab_used() / 2;
+}
+
+static bool superslab_wants_huge(void) {
     bool wanted = superslabs.huge_from == 0 || superslab_is_large_and_dense(dense_units(false));
     return wanted && limit_may_split();
+}
+
+bool superslab_wants_packs(void) {
+    return (superslabs.huge_from == 0 || superslabs.sorts || superslab_is_large()) && limit_may_split() &&
+           !limit_near();
 }
 
 /* Three quarters of what is mapped are in use, and so will be what is mapped from here on: a page that is faulted whole is also used

@@ -161,9 +161,8 @@ bool superslab_pack(unsigned most) {
     bool later = false;
     unsigned packed = 0, looked = 0;
     lock_take(&superslabs.lock);
-    bool alone = !superslabs.packing, /* slow paths may look at the same time */
-        wanted = alone && (superslab_wants_huge() || superslabs.sorts) && limit_may_split() && !limit_near();
-    uint32_t number = wanted ? superslabs.pack_from : superslabs.count;
+    bool alone = !superslabs.packing; /* slow paths may look at the same time */
+    uint32_t number = alone && superslab_wants_packs() ? superslabs.pack_from : superslabs.count;
     while (number < superslabs.count && packed < most && looked < LOOKED_FOR_EACH * most) {
         struct superslab *home = *superslab_at(number);
         bool usual = home->start && home->units == SUPERSLAB_UNITS, left = false;

@@ -115,8 +115,8 @@ void superslab_return_empty(struct superslab *home, uint64_t mask, bool stale);
 /* Units of areas that hold memory which somebody has, or had. */
 uint64_t superslab_begun(const struct superslab *home);
 
-/* Whether the heap is one that gets huge pages. */
-bool superslab_wants_huge(void);
+/* Whether areas that are in use as a whole are made huge: also where not much is known to be dense, as each is looked at. */
+bool superslab_wants_packs(void);
 
 /* What is to be known before the first superslab. Under the lock. */
 void superslab_prepare(void);

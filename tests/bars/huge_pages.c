@@ -3,7 +3,7 @@
  *
  * Page faults: blocks of 16 MiB that are all written, kept; a vector that doubles to 256 MiB and is written as it grows; the first two
  * blocks of 128 MiB of a process, but for 2 MiB of one that it has a while to be looked at after; 64 MiB of blocks
- * of 11,500, of 30,000 and of 250,000 bytes that are all written. Resident memory over what was touched: as many blocks of 16 MiB of
+ * of 11,500, of 30,000 and of 250,000 bytes that are all written; of 1 MiB, after some of 600 KiB of which little is. Resident memory over what was touched: as many blocks of 16 MiB of
  * which one byte in each 64 KiB is written; the first block of 128 MiB, likewise; the same while blocks of 3 MiB that are all written come between, once
  * kept, once freed and taken in turn; after some of 8 MiB that are all written, but for the first one, which is believed to be so, too; 64 MiB of
  * blocks of those sizes of which the ends and one byte in each 16 KiB are.
@@ -34,7 +34,8 @@ enum {
     BAR_COPIED = 8 * (2 * MEBI / PAGE) + 1100,
     BAR_FIRST = SMALL / 4,         /* 127 huge pages; and once more as many small ones as a huge one has */
     BAR_MEDIUM = 32 * MEBI / PAGE, /* half of them */
-    BAR_BESIDE = 16 * MEBI / PAGE  /* likewise, of 33 MiB */
+    BAR_BESIDE = 16 * MEBI / PAGE, /* likewise, of 33 MiB */
+    BAR_AFTER = 24 * MEBI / PAGE   /* ... and of 64, but for 8 that tell */
 };
 /* Percent: resident of what was touched. */
 enum { BAR_SPARSE = 110 };
@@ -55,12 +56,14 @@ static const struct turns {
 } turns[] = {{8, 4 * MEBI, 64 << 10, 3000, 120}, {128, 128 << 10, 4 << 10, 4500, 155}};
 enum { TURNS_MOST = 128 };
 enum {
-    NAMED = 10,
+    NAMED = 11,
     REPLACED = sizeof replacements / sizeof *replacements,
     TURNS = sizeof turns / sizeof *turns,
     LONG = 11500,
     SHORT = 1000,
-    SHORT_EACH = 6
+    SHORT_EACH = 6,
+    HARDLY = 600 << 10,
+    HARDLIES = 9 /* more than one of which is looked at */
 };
 enum { MEDIUMS = 64 * MEBI, APART = 16 << 10, TOUCHED_MOST = 3 * MEDIUMS / LONG };
 
@@ -348,6 +351,27 @@ static void medium_whole(size_t size) {
     bar_at_most("medium blocks written whole", count, BAR_MEDIUM, BAR_MEDIUM);
 }
 
+/* As stores have it that begin with tables, and go on with arenas. */
+static void whole_after_sparse(void) {
+    for (int i = 0; i < HARDLIES; i++) {
+        unsigned char *block = malloc(HARDLY);
+        CHECK(block != NULL);
+        block[0] = 1;
+    }
+    long before = page_faults();
+    for (int i = 0; i < MEDIUMS / MEBI; i++) {
+        void *block = malloc(MEBI);
+        CHECK(block != NULL);
+        memset(block, 1, MEBI);
+    }
+    long count = page_faults() - before;
+    printf("%d blocks of 1 MiB, written whole, after %d of 600 KiB, hardly written: %ld page faults, in "
+           "small pages "
+           "%d\n",
+           MEDIUMS / MEBI, HARDLIES, count, MEDIUMS / PAGE);
+    bar_at_most("blocks written whole after shorter ones that were not", count, BAR_AFTER, BAR_AFTER);
+}
+
 /* Blocks of 11,500 bytes of which the ends are written, and small ones that are written whole, by turns: more of the former. */
 static void whole_beside_sparse(void) {
     size_t blocks_count = MEDIUMS / LONG, ends = 0, small_pages = blocks_count * SHORT_EACH * SHORT / PAGE;
@@ -409,7 +433,7 @@ static void replaced(const struct replaced *of) {
 static int measure(int which) {
     static void (*const measures[])(void) = {
         whole,         vector, sparse,       kept_between_whole, taken_between_whole, whole_beside_sparse,
-        copied_vector, first,  first_sparse, sparse_after_half};
+        copied_vector, first,  first_sparse, sparse_after_half,  whole_after_sparse};
     static const size_t sizes[] = {LONG, 30000, 250000};
     int sized = which - NAMED - REPLACED - TURNS;
 

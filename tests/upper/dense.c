@@ -8,7 +8,7 @@
 
 static unsigned char *units;
 
-enum { UNITS = 4 };
+enum { UNITS = DENSE_LARGEST_LEAST };
 
 static int setup(void **state) {
     kernel_reset(state);
@@ -26,12 +26,26 @@ static int teardown(void **state) {
     return 0;
 }
 
+/* The least that one of that kind has, or what it might have. */
+static size_t units_of(enum dense_kind kind) {
+    switch (kind) {
+    case DENSE_LARGE:
+        return DENSE_LARGE_LEAST;
+    case DENSE_LARGER:
+        return DENSE_LARGER_LEAST;
+    case DENSE_LARGEST:
+        return DENSE_LARGEST_LEAST;
+    default:
+        return 2;
+    }
+}
+
 /* Watches as many as it takes to look once, at units of which `quarters` were written. */
 static void look(enum dense_kind kind, unsigned quarters) {
     os_advise(units, UNITS * UNIT_SIZE, OS_DONTNEED);
-    memset(units, 1, quarters * (size_t)(UNITS * UNIT_SIZE / 4));
+    memset(units, 1, quarters * (units_of(kind) * UNIT_SIZE / 4));
     for (unsigned i = 0; i < DENSE_WATCHES; i++)
-        dense_watch(kind, units, UNITS, false);
+        dense_watch(kind, units, units_of(kind), false);
 }
 
 static void dense_small_blocks_surely_are(void **state) {
@@ -48,6 +62,8 @@ static void dense_small_blocks_surely_are(void **state) {
 static void dense_longer_ones_may_be(void **state) {
     (void)state;
     for (enum dense_kind kind = DENSE_SHORT; kind < DENSE_KINDS; kind++) {
+        dense.any_large = 0;
+        dense.kinds[DENSE_LARGE].watched = 0;
         dense_count(kind, 7);
         assert_int_equal(dense_known(kind), DENSE_UNKNOWN);
         assert_int_equal(dense_units(false), 0);
@@ -95,8 +111,8 @@ static void dense_looks_seldom(void **state) {
 /* A probe is looked at whatever was watched before; and what was freed tells at once. */
 static void looks_at_probes(enum dense_kind kind) {
     memset(units, 1, UNITS * UNIT_SIZE);
-    dense_watch(kind, units, UNITS, false);
-    dense_watch(kind, units, UNITS, true);
+    dense_watch(kind, units, units_of(kind), false);
+    dense_watch(kind, units, units_of(kind), true);
     assert_int_equal(dense_known(kind), DENSE_YES);
     for (unsigned i = 0; i < 4; i++) { /* a few that are not do not turn it */
         dense_tell(kind, 0, UNITS * UNIT_SIZE);
@@ -112,11 +128,48 @@ static void looks_at_probes(enum dense_kind kind) {
 static void dense_looks_at_probes(void **state) {
     (void)state;
     looks_at_probes(DENSE_LARGE);
-    dense_count(DENSE_LARGE, UNITS);
-    assert_int_equal(dense_units_of(DENSE_LARGE), UNITS);
-    assert_int_equal(dense_units_of(DENSE_RUNS), 0);
     assert_int_equal(dense_known(DENSE_RUNS), DENSE_UNKNOWN);
     looks_at_probes(DENSE_RUNS);
+}
+
+/* What large ones tell holds for their kind; for one of which nothing was seen what they tell together. */
+static void dense_large_ones_by_length(void **state) {
+    (void)state;
+    size_t all = 0;
+    for (enum dense_kind kind = DENSE_RUNS; kind <= DENSE_LARGEST; kind++) {
+        assert_int_equal(dense_kind_of_run(units_of(kind)), kind);
+        assert_int_equal(dense_kind_of_run(units_of(kind) - 1), kind <= DENSE_LARGE ? DENSE_RUNS : kind - 1);
+        dense_count(kind, units_of(kind));
+        all += kind >= DENSE_LARGE ? units_of(kind) : 0;
+    }
+    assert_int_equal(dense_large_units(), all);
+    size_t bytes = DENSE_LARGEST_LEAST * UNIT_SIZE;
+    dense_tell(DENSE_LARGER, 0, bytes / 2);
+    for (enum dense_kind kind = DENSE_LARGE; kind <= DENSE_LARGEST; kind++)
+        assert_int_equal(dense_known(kind), DENSE_NO);
+    dense_tell(DENSE_LARGEST, bytes, bytes);
+    assert_int_equal(dense_known(DENSE_LARGEST), DENSE_YES);
+    assert_int_equal(dense_units(false), DENSE_LARGEST_LEAST);
+    assert_int_equal(dense_known(DENSE_LARGE), DENSE_NO);
+    for (unsigned i = 0; i < 4 * AVERAGED_RUNS; i++)
+        dense_tell(DENSE_LARGEST, bytes, bytes);
+    assert_int_equal(dense_known(DENSE_LARGE), DENSE_YES);
+    assert_int_equal(dense_known(DENSE_LARGER), DENSE_NO);
+    assert_int_equal(dense_known(DENSE_RUNS), DENSE_UNKNOWN);
+}
+
+/* One in DENSE_WATCHES of all large ones is looked at, and tells of its own kind. */
+static void dense_watches_large_ones_together(void **state) {
+    (void)state;
+    memset(units, 1, UNITS * UNIT_SIZE);
+    dense_watch(DENSE_LARGE, units, DENSE_LARGE_LEAST, false);
+    for (unsigned i = 1; i < DENSE_WATCHES; i++)
+        dense_watch(DENSE_LARGEST, units, DENSE_LARGEST_LEAST, false);
+    assert_int_equal(dense_known(DENSE_LARGE), DENSE_UNKNOWN);
+    dense_watch(DENSE_LARGER, units, DENSE_LARGER_LEAST, false);
+    assert_int_equal(dense.kinds[DENSE_LARGE].share, WHOLE + 1);
+    assert_int_equal(dense.kinds[DENSE_LARGER].share, 0);
+    assert_int_equal(dense.kinds[DENSE_LARGEST].share, 0);
 }
 
 static void dense_guesses_without_samples(void **state) {
@@ -125,7 +178,8 @@ static void dense_guesses_without_samples(void **state) {
     assert_int_equal(dense_known(DENSE_SHORT), DENSE_YES);
     assert_int_equal(dense_known(DENSE_LONG), DENSE_NO);
     assert_int_equal(dense_known(DENSE_RUNS), DENSE_NO);
-    assert_int_equal(dense_known(DENSE_LARGE), DENSE_NO);
+    for (enum dense_kind kind = DENSE_LARGE; kind <= DENSE_LARGEST; kind++)
+        assert_int_equal(dense_known(kind), DENSE_NO);
     dense_tell(DENSE_LARGE, UNIT_SIZE, UNIT_SIZE);
     assert_int_equal(dense_known(DENSE_LARGE), DENSE_NO);
     look(DENSE_LONG, 4);
@@ -140,6 +194,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(dense_P1_three_quarters_on_average, setup, teardown),
         cmocka_unit_test_setup_teardown(dense_looks_seldom, setup, teardown),
         cmocka_unit_test_setup_teardown(dense_looks_at_probes, setup, teardown),
+        cmocka_unit_test_setup_teardown(dense_large_ones_by_length, setup, teardown),
+        cmocka_unit_test_setup_teardown(dense_watches_large_ones_together, setup, teardown),
         cmocka_unit_test_setup_teardown(dense_guesses_without_samples, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

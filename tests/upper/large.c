@@ -88,7 +88,7 @@ static struct {
 } dense_fake;
 
 void dense_count(enum dense_kind kind, size_t units) {
-    assert_in_range(kind, DENSE_RUNS, DENSE_LARGE);
+    assert_in_range(kind, DENSE_RUNS, DENSE_LARGEST);
     dense_fake.units[kind] += units;
 }
 
@@ -108,12 +108,12 @@ void dense_tell(enum dense_kind kind, size_t resident, size_t bytes) {
 }
 
 enum dense_known dense_known(enum dense_kind kind) {
-    return (kind == DENSE_LARGE ? dense_fake.large_is_dense : dense_fake.runs_are_dense) ? DENSE_YES
+    return (kind >= DENSE_LARGE ? dense_fake.large_is_dense : dense_fake.runs_are_dense) ? DENSE_YES
                                                                                          : DENSE_NO;
 }
 
-size_t dense_units_of(enum dense_kind kind) {
-    return dense_fake.units[kind];
+size_t dense_large_units(void) {
+    return dense_fake.units[DENSE_LARGE] + dense_fake.units[DENSE_LARGER] + dense_fake.units[DENSE_LARGEST];
 }
 
 size_t dense_units(bool hoped) {
@@ -123,7 +123,7 @@ size_t dense_units(bool hoped) {
 
 /* Units in use or dirty, and mappings: neither more nor less counts as held. */
 static void check_held(void) {
-    size_t counted = dense_fake.units[DENSE_RUNS] + dense_fake.units[DENSE_LARGE] + superslabs.field_used;
+    size_t counted = dense_fake.units[DENSE_RUNS] + dense_large_units() + superslabs.field_used;
     assert_int_equal(counted * UNIT_SIZE, superslab_mapped_bytes() - superslab_free_bytes());
     size_t units =
         superslab_mapped_bytes() - superslab_free_bytes() + spare_run_bytes() + superslab_dirty_bytes();

@@ -901,7 +901,8 @@ static unsigned pack_all(void) {
     return kernel.advise.count - before;
 }
 
-/* Once the heap is large, areas that are in use and in memory as a whole become huge pages; again, when a part was home. */
+/* Once the heap is large, dense or not, or sorts, areas that are in use and in memory as a whole become huge pages; again, when a part was
+ * home. */
 static void packs_areas(bool sorts) {
     superslab_unmap_free();
     kernel.before_advise = NULL; /* somebody has them */
@@ -910,18 +911,16 @@ static void packs_areas(bool sorts) {
         assert_true(run_take(16));
     for (unsigned i = 0; i < run_count; i++)
         memset(runs[i].start, 1, (size_t)runs[i].units * UNIT_SIZE);
-    dense_fake.known = DENSE_YES;
-    dense_fake.units = 0;
-    superslab_configure(12 * MIB, true, false);
+    dense_fake.known = DENSE_NO;
+    superslab_configure(superslabs.mapped_units * UNIT_SIZE + 1, true, false);
     unsigned before = kernel.advise.count;
-    assert_false(superslab_pack(PACKED)); /* it is not dense */
+    assert_false(superslab_pack(PACKED)); /* it is not large */
     assert_false(superslab_pack(PACKED));
-    superslabs.sorts = true; /* nor need it be, but mappings may not be few */
-    atomic_store(&limit.tight, true);
+    superslabs.sorts = sorts;
+    superslabs.huge_from -= sorts ? 0 : 1;
+    atomic_store(&limit.tight, true); /* mappings may not be few */
     assert_false(superslab_pack(PACKED));
     atomic_store(&limit.tight, false);
-    superslabs.sorts = sorts;
-    dense_fake.units = sorts ? 0 : superslabs.mapped_units;
     os_advise(runs[0].start, AREA_SIZE - PACKED_LEAST + os_page_size(), OS_DONTNEED); /* no longer whole */
     for (int reason = 0; reason < 2; reason++) { /* nobody may ask what is in memory; somebody packs */
         unsigned calls = kernel.advise.count;
@@ -941,7 +940,7 @@ static void packs_areas(bool sorts) {
     assert_false(superslab_pack(PACKED));
     assert_int_equal(kernel.advise.count, before + 1 + areas_in_use() - 1);
     superslabs.sorts = false;
-    dense_fake.units = superslabs.mapped_units;
+    superslab_configure(12 * MIB, true, false);
 
     struct run last = runs[run_count - 1];
     superslab_give(last.home, last.start, last.units);
@@ -958,7 +957,6 @@ static void packs_areas(bool sorts) {
     assert_non_null(last.home->start);
     superslabs.packing = NULL;
     dense_fake.known = DENSE_UNKNOWN;
-    dense_fake.units = 0;
     superslab_configure(SIZE_MAX, true, false);
     check_room();
 }
