@@ -6,8 +6,9 @@
 enum {
     WHOLE = 256,
     DENSE = WHOLE / 4 * 3,
-    AVERAGED = 4,      /* looks */
-    AVERAGED_RUNS = 16 /* ... where each that is freed tells: some that are not do not turn it to and fro */
+    AVERAGED = 4,       /* looks */
+    AVERAGED_RUNS = 16, /* ... where each that is freed tells: some that are not do not turn it to and fro */
+    FIRST_LOOKS = 8     /* at the first one of a kind */
 };
 
 static struct {
@@ -18,6 +19,8 @@ static struct {
         uint32_t began;
         uint32_t
             share; /* of what was looked at, the part that was in memory, in WHOLE and one; 0: nothing was */
+        uint32_t begun;    /* of a longer kind, while nothing is known of it */
+        uintptr_t first;   /* ... and the first of these, as in `watched` */
         uintptr_t watched; /* the start of what is to be looked at, and in its lowest bits how many units */
     } kinds[DENSE_KINDS];
 } dense = {.kinds = {[DENSE_SURELY] = {.share = WHOLE + 1}}};
@@ -67,9 +70,26 @@ static enum dense_kind dense_kind_looked_at(enum dense_kind watched, uintptr_t s
     return watched < DENSE_LARGE ? watched : dense_kind_of_run(start_and_units % UNIT_SIZE);
 }
 
+/* Eight of the longer ones are half of a small heap, so the first of a kind is looked at whenever the next one begins. That it is not written whole
+ * tells nothing yet: it may be on the way. */
+static void dense_look_at_first(enum dense_kind kind, uintptr_t begins) {
+    uint32_t begun = __atomic_fetch_add(&dense.kinds[kind].begun, 1, __ATOMIC_RELAXED);
+    uintptr_t first = __atomic_load_n(&dense.kinds[kind].first, __ATOMIC_RELAXED);
+    if (begun == 0)
+        __atomic_store_n(&dense.kinds[kind].first, begins, __ATOMIC_RELAXED);
+    if (first == 0 || begun > FIRST_LOOKS || os_is_filtered())
+        return;
+    uint32_t share = dense_look(first);
+    if (share >= DENSE)
+        dense_average(kind, share);
+}
+
 void dense_watch(enum dense_kind kind, void *start, size_t units, bool probe) {
     if (dense.refused)
         return;
+    uintptr_t begins = (uintptr_t)start + units;
+    if (kind >= DENSE_LARGER && __atomic_load_n(&dense.kinds[kind].share, __ATOMIC_RELAXED) == 0)
+        dense_look_at_first(kind, begins);
     kind = dense_kind_watched(kind);
     uint32_t began = __atomic_fetch_add(&dense.kinds[kind].began, 1, __ATOMIC_RELAXED);
     if (began % DENSE_WATCHES != 0 && !probe)
@@ -78,8 +98,7 @@ void dense_watch(enum dense_kind kind, void *start, size_t units, bool probe) {
         dense_guess();
         return;
     }
-    uintptr_t before =
-        __atomic_exchange_n(&dense.kinds[kind].watched, (uintptr_t)start + units, __ATOMIC_RELAXED);
+    uintptr_t before = __atomic_exchange_n(&dense.kinds[kind].watched, begins, __ATOMIC_RELAXED);
     if (before != 0)
         dense_average(dense_kind_looked_at(kind, before), dense_look(before));
 }

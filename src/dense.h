@@ -2,7 +2,8 @@
  *
  * Owns what superslab decides about huge pages with. Small blocks have all of their pages touched once they were handed out. Of
  * longer ones a program may write the first bytes only, so a sample tells, kind by kind: of every eighth that began without memory, in
- * small pages, what is there is counted when the next but seven is made. docs/experiments/huge-pages.md
+ * small pages, what is there is counted when the next but seven is made; of the two longest kinds the first one, too, whenever one of the
+ * next eight is, until it is seen to be written whole. docs/experiments/huge-pages.md, huge-pages-of-large-blocks.md
  *
  *     kind           what it is                                             is dense
  *     DENSE_SURELY   slabs of blocks up to 8 KiB, all handed out            always

@@ -35,7 +35,7 @@ enum {
     BAR_FIRST = SMALL / 4,         /* 127 huge pages; and once more as many small ones as a huge one has */
     BAR_MEDIUM = 32 * MEBI / PAGE, /* half of them */
     BAR_BESIDE = 16 * MEBI / PAGE, /* likewise, of 33 MiB */
-    BAR_AFTER = 24 * MEBI / PAGE   /* ... and of 64, but for 8 that tell */
+    BAR_AFTER = 12 * MEBI / PAGE   /* of 64: what a small heap has, and a few that tell */
 };
 /* Percent: resident of what was touched. */
 enum { BAR_SPARSE = 110 };

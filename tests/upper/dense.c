@@ -68,7 +68,7 @@ static void dense_longer_ones_may_be(void **state) {
         assert_int_equal(dense_known(kind), DENSE_UNKNOWN);
         assert_int_equal(dense_units(false), 0);
         assert_int_equal(dense_units(true), 7);
-        look(kind, 4);
+        look(kind, 0);
         assert_int_equal(dense_known(kind), DENSE_UNKNOWN); /* there is one to look at now */
         look(kind, 4);
         assert_int_equal(dense_known(kind), DENSE_YES);
@@ -161,7 +161,7 @@ static void dense_large_ones_by_length(void **state) {
 /* One in DENSE_WATCHES of all large ones is looked at, and tells of its own kind. */
 static void dense_watches_large_ones_together(void **state) {
     (void)state;
-    memset(units, 1, UNITS * UNIT_SIZE);
+    memset(units, 1, DENSE_LARGE_LEAST * UNIT_SIZE);
     dense_watch(DENSE_LARGE, units, DENSE_LARGE_LEAST, false);
     for (unsigned i = 1; i < DENSE_WATCHES; i++)
         dense_watch(DENSE_LARGEST, units, DENSE_LARGEST_LEAST, false);
@@ -170,6 +170,37 @@ static void dense_watches_large_ones_together(void **state) {
     assert_int_equal(dense.kinds[DENSE_LARGE].share, WHOLE + 1);
     assert_int_equal(dense.kinds[DENSE_LARGER].share, 0);
     assert_int_equal(dense.kinds[DENSE_LARGEST].share, 0);
+}
+
+/* Of the longer kinds the first one that is seen to be written whole tells; one that is not, yet, tells nothing. */
+static void dense_looks_at_the_first_long_ones(void **state) {
+    (void)state;
+    for (enum dense_kind kind = DENSE_RUNS; kind <= DENSE_LARGEST; kind++) {
+        os_advise(units, UNITS * UNIT_SIZE, OS_DONTNEED);
+        dense.kinds[DENSE_LARGE].watched = dense.any_large = 0;
+        dense_watch(kind, units, units_of(kind), false);
+        memset(units, 1, units_of(kind) * UNIT_SIZE / 2);
+        for (unsigned i = 1; i < DENSE_WATCHES - 1; i++)
+            dense_watch(kind, units, units_of(kind), false);
+        assert_int_equal(dense_known(kind), DENSE_UNKNOWN);
+        memset(units, 1, units_of(kind) * UNIT_SIZE / 4 * 3);
+        dense_watch(kind, units, units_of(kind), false);
+        assert_int_equal(dense_known(kind), kind >= DENSE_LARGER ? DENSE_YES : DENSE_UNKNOWN);
+    }
+}
+
+/* It is looked at eight times, and where the system may not be asked not at all. */
+static void dense_looks_seldom_at_the_first(void **state) {
+    (void)state;
+    dense_look_at_first(DENSE_LARGEST, (uintptr_t)units + UNITS);
+    for (unsigned i = 0; i < FIRST_LOOKS; i++)
+        dense_look_at_first(DENSE_LARGEST, (uintptr_t)units + UNITS);
+    memset(units, 1, UNITS * UNIT_SIZE);
+    dense_look_at_first(DENSE_LARGEST, (uintptr_t)units + UNITS);
+    assert_int_equal(dense_known(DENSE_LARGEST), DENSE_UNKNOWN);
+    dense.kinds[DENSE_LARGEST].begun = FIRST_LOOKS;
+    dense_look_at_first(DENSE_LARGEST, (uintptr_t)units + UNITS);
+    assert_int_equal(dense_known(DENSE_LARGEST), os_is_filtered() ? DENSE_UNKNOWN : DENSE_YES);
 }
 
 static void dense_guesses_without_samples(void **state) {
@@ -196,6 +227,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(dense_looks_at_probes, setup, teardown),
         cmocka_unit_test_setup_teardown(dense_large_ones_by_length, setup, teardown),
         cmocka_unit_test_setup_teardown(dense_watches_large_ones_together, setup, teardown),
+        cmocka_unit_test_setup_teardown(dense_looks_at_the_first_long_ones, setup, teardown),
+        cmocka_unit_test_setup_teardown(dense_looks_seldom_at_the_first, setup, teardown),
         cmocka_unit_test_setup_teardown(dense_guesses_without_samples, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
