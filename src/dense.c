@@ -16,14 +16,18 @@ static struct {
     uint32_t any_large; /* as a kind's share, of the large ones together */
     struct {
         size_t units;
-        uint32_t began;
         uint32_t
             share; /* of what was looked at, the part that was in memory, in WHOLE and one; 0: nothing was */
-        uint32_t begun;    /* of a longer kind, while nothing is known of it */
-        uintptr_t first;   /* ... and the first of these, as in `watched` */
-        uintptr_t watched; /* the start of what is to be looked at, and in its lowest bits how many units */
     } kinds[DENSE_KINDS];
 } dense = {.kinds = {[DENSE_SURELY] = {.share = WHOLE + 1}}};
+
+/* What a small process has no use for. */
+SPARSE static struct {
+    uint32_t began;
+    uint32_t begun;    /* of a longer kind, while nothing is known of it */
+    uintptr_t first;   /* ... and the first of these, as in `watched` */
+    uintptr_t watched; /* the start of what is to be looked at, and in its lowest bits how many units */
+} dense_watches[DENSE_KINDS];
 
 void dense_count(enum dense_kind kind, size_t units) {
     __atomic_fetch_add(&dense.kinds[kind].units, units, __ATOMIC_RELAXED);
@@ -73,10 +77,10 @@ static enum dense_kind dense_kind_looked_at(enum dense_kind watched, uintptr_t s
 /* Eight of the longer ones are half of a small heap, so the first of a kind is looked at whenever the next one begins. That it is not written whole
  * tells nothing yet: it may be on the way. */
 static void dense_look_at_first(enum dense_kind kind, uintptr_t begins) {
-    uint32_t begun = __atomic_fetch_add(&dense.kinds[kind].begun, 1, __ATOMIC_RELAXED);
-    uintptr_t first = __atomic_load_n(&dense.kinds[kind].first, __ATOMIC_RELAXED);
+    uint32_t begun = __atomic_fetch_add(&dense_watches[kind].begun, 1, __ATOMIC_RELAXED);
+    uintptr_t first = __atomic_load_n(&dense_watches[kind].first, __ATOMIC_RELAXED);
     if (begun == 0)
-        __atomic_store_n(&dense.kinds[kind].first, begins, __ATOMIC_RELAXED);
+        __atomic_store_n(&dense_watches[kind].first, begins, __ATOMIC_RELAXED);
     if (first == 0 || begun > FIRST_LOOKS || os_is_filtered())
         return;
     uint32_t share = dense_look(first);
@@ -91,14 +95,14 @@ void dense_watch(enum dense_kind kind, void *start, size_t units, bool probe) {
     if (kind >= DENSE_LARGER && __atomic_load_n(&dense.kinds[kind].share, __ATOMIC_RELAXED) == 0)
         dense_look_at_first(kind, begins);
     kind = dense_kind_watched(kind);
-    uint32_t began = __atomic_fetch_add(&dense.kinds[kind].began, 1, __ATOMIC_RELAXED);
+    uint32_t began = __atomic_fetch_add(&dense_watches[kind].began, 1, __ATOMIC_RELAXED);
     if (began % DENSE_WATCHES != 0 && !probe)
         return;
     if (os_is_filtered()) { /* a filter may kill for the call that asks */
         dense_guess();
         return;
     }
-    uintptr_t before = __atomic_exchange_n(&dense.kinds[kind].watched, begins, __ATOMIC_RELAXED);
+    uintptr_t before = __atomic_exchange_n(&dense_watches[kind].watched, begins, __ATOMIC_RELAXED);
     if (before != 0)
         dense_average(dense_kind_looked_at(kind, before), dense_look(before));
 }

@@ -6,12 +6,13 @@
 #include <limits.h>
 
 enum {
-    IDLE_LOOKED_AT = 64,            /* idle heaps asked for a slab in one call */
-    UNPACK_FOR_ADOPTION = 32,       /* packs that an idle heap gives up at once */
-    FILLS_FROM = 64 << 10,          /* bytes of a class that are out: the next slab will be filled, too */
-    FILLS_FROM_OF_MANY = 256 << 10, /* ... where each of several heaps may end with slabs that are not */
-    POPULATED_FROM = 256 << 10,     /* ... and its pages are worth a call, if they come one by one */
-    EMPTIED_AT_ONCE = 4,            /* classes, ... */
+    IDLE_LOOKED_AT = 64,      /* idle heaps asked for a slab in one call */
+    UNPACK_FOR_ADOPTION = 32, /* packs that an idle heap gives up at once */
+    FILLS_FROM = 64 << 10,    /* bytes of a class that are out: the next slab will be filled, too */
+    FILLS_FROM_OF_MANY =
+        256 << 10, /* ... where each of several heaps may end with slabs that are not, or blocks are long */
+    POPULATED_FROM = 256 << 10, /* ... and its pages are worth a call, if they come one by one */
+    EMPTIED_AT_ONCE = 4,        /* classes, ... */
     EMPTIED_FROM = 4 << 20, /* ... where so many bytes are in use: a small process has little to give back */
     EMPTIED_LEAST = 256 << 10, /* bytes that a class has at hand, for a large block */
     CARVED_BY_HOSTS = 4,       /* blocks at once: most of what a host needs are guests to come */
@@ -116,6 +117,13 @@ static unsigned heap_slab_units(struct heap_class *mine, unsigned class) {
 static size_t heap_filled_bytes(const struct heap_class *mine, unsigned class) {
     size_t size = sizeclass_table[class].size;
     return size <= SLAB_SURE_LARGEST ? size * mine->out : 0;
+}
+
+/* Whether all blocks of the class's next slab will be handed out soon, as so many are. */
+static bool heap_will_fill(const struct heap_class *mine, unsigned class) {
+    size_t size = sizeclass_table[class].size;
+    bool many = __atomic_load_n(&heaps.count, __ATOMIC_RELAXED) > 1; /* a hint */
+    return size * mine->out >= (many || size > SLAB_SURE_LARGEST ? FILLS_FROM_OF_MANY : FILLS_FROM);
 }
 
 /* The pages of a slab that will be filled come with one call instead of a fault each. Only where nothing was in memory, and where a
@@ -252,17 +260,15 @@ static bool heap_grow(struct heap *heap, unsigned class) {
     bool in_memory = superslab_dirty_bytes() >= bytes; /* but perhaps in pieces that are too short */
     if (!in_memory)
         heap_yield_for_slab(heap, class, units, bytes);
-    size_t filled = heap_filled_bytes(mine, class);
-    bool many = __atomic_load_n(&heaps.count, __ATOMIC_RELAXED) > 1; /* a hint */
-    bool fills = filled >= (many ? FILLS_FROM_OF_MANY : FILLS_FROM);
-    struct slab *slab = slab_new(&heap->slabs, class, units, fills, &heap->inbox, heap->tag | class);
+    struct slab *slab =
+        slab_new(&heap->slabs, class, units, heap_will_fill(mine, class), &heap->inbox, heap->tag | class);
     if (!slab)
         return false;
     heap->shallow = false;
     heap_look_for_guests(heap);
     slab_set_bin(slab, HEAP_NO_BIN, 0, 0);
     mine->carving = slab;
-    if (filled >= POPULATED_FROM)
+    if (heap_filled_bytes(mine, class) >= POPULATED_FROM)
         heap_populate(slab);
     if (in_memory && slab->untouched)
         heap_yield_for_slab(heap, class, units, SIZE_MAX);

@@ -23,12 +23,29 @@ static NOINLINE void slab_give_record(struct slab *slab) {
     lock_release(&slabs.lock);
 }
 
+/* Longer blocks get huge pages in large heaps, once they are known to be written whole. */
+static bool slab_is_whole(enum dense_kind kind) {
+    return dense_known(kind) == DENSE_YES && superslab_seems_large();
+}
+
+/* Whether all pages of a slab will be touched whose blocks are all handed out, as far as is known. Of longer ones one in DENSE_WATCHES is a probe
+ * in small pages, which tells whether they still are written whole. */
+static bool slab_touches_all(unsigned class) {
+    static uint32_t whole; /* relaxed: a count */
+    enum dense_kind kind = slab_dense_kind(class);
+    if (LIKELY(kind == DENSE_SURELY))
+        return true;
+    return slab_is_whole(kind) &&
+           __atomic_fetch_add(&whole, 1, __ATOMIC_RELAXED) % DENSE_WATCHES != DENSE_WATCHES - 1;
+}
+
 /* A record with a run of `units`, or of fewer. NULL: no memory. */
 static struct slab *slab_take_new(struct slab_hand **hand, unsigned class, unsigned units, bool fills) {
     unsigned least = slab_units_least(class);
     struct slab *slab = slab_take_record(class);
     if (!slab)
         return NULL;
+    fills = fills && slab_touches_all(class);
     struct superslab_run run = superslab_take_some(least, units, fills);
     if (UNLIKELY(!run.start) && *hand)
         run = slab_hand_yield(*hand, least, units, fills);
@@ -70,16 +87,16 @@ struct slab *slab_new(struct slab_hand **hand, unsigned class, unsigned units, b
 }
 
 static NOINLINE void slab_note_full(const struct slab *slab) {
-    enum dense_kind kind = slab_dense_kind(slab);
+    enum dense_kind kind = slab_dense_kind(slab->class);
     dense_count(kind, slab->units);
     if (kind != DENSE_SURELY && slab->untouched && !slab->home->huge)
-        dense_watch(kind, slab_unit(slab), 1, false);
+        dense_watch(kind, slab_unit(slab), 1, slab_is_whole(kind));
 }
 
 void slab_delete(struct slab_hand **hand, struct slab *slab) {
     ASSERT(P1, slab_is_empty(slab));
     if (slab_is_full(slab))
-        dense_count(slab_dense_kind(slab), -(size_t)slab->units);
+        dense_count(slab_dense_kind(slab->class), -(size_t)slab->units);
     pagemap_set(slab->start, slab->units, PAGEMAP_NONE, NULL);
     if (UNLIKELY(*hand != NULL) && slab_hand_put(hand, slab))
         return;

@@ -106,7 +106,7 @@ struct slab_hand {
 };
 
 /* A slab of `class` and `units` units, or fewer where memory that was freed lies about in shorter pieces, whose owner is `owner` and
- * whose tag is `tag`. `fills`: all of its pages will be touched soon, as far as can be told. `hand`: where the heap's is, or NULL as long as
+ * whose tag is `tag`. `fills`: all of its blocks will be handed out soon, as far as can be told. `hand`: where the heap's is, or NULL as long as
  * there is none. NULL: no memory. */
 struct slab *slab_new(struct slab_hand **hand, unsigned class, unsigned units, bool fills,
                       struct inbox *owner, uint32_t tag);

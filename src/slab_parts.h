@@ -38,8 +38,8 @@ static inline void slab_carve_to(struct slab *slab, unsigned blocks) {
 }
 
 /* Longer blocks have pages between their ends. Whether those are touched is still to be seen. */
-static inline enum dense_kind slab_dense_kind(const struct slab *slab) {
-    size_t size = sizeclass_table[slab->class].size;
+static inline enum dense_kind slab_dense_kind(unsigned class) {
+    size_t size = sizeclass_table[class].size;
     return size <= SLAB_SURE_LARGEST ? DENSE_SURELY : size <= SLAB_SHORT_LARGEST ? DENSE_SHORT : DENSE_LONG;
 }
 
@@ -50,7 +50,7 @@ static inline bool slab_is_full(const struct slab *slab) {
 
 /* All of its pages were touched, as far as that can be told. */
 static inline bool slab_fills(const struct slab *slab) {
-    return slab_is_full(slab) && slab_dense_kind(slab) != DENSE_LONG;
+    return slab_is_full(slab) && slab_dense_kind(slab->class) != DENSE_LONG;
 }
 
 /* Its run, as it is given back. */

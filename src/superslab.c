@@ -211,9 +211,13 @@ static size_t superslab_used(void) {
     return superslabs.mapped_units > idle ? superslabs.mapped_units - idle : 0;
 }
 
-static bool superslab_is_large(void) {
+static size_t superslab_large_from(void) {
     size_t from = superslabs.huge_from;
-    return superslab_used() * UNIT_SIZE >= (from < WHOLE_FROM ? WHOLE_FROM : from);
+    return from < WHOLE_FROM ? WHOLE_FROM : from;
+}
+
+static bool superslab_is_large(void) {
+    return superslab_used() * UNIT_SIZE >= superslab_large_from();
 }
 
 /* Huge pages pay in a heap that is large, most of which has been touched. docs/experiments/huge-pages.md */
@@ -655,6 +659,10 @@ size_t superslab_free_bytes(void) {
 size_t superslab_used_bytes(void) {
     size_t mapped = superslab_mapped_bytes(), idle = superslab_free_bytes() + superslab_field_used();
     return mapped > idle ? mapped - idle : 0;
+}
+
+bool superslab_seems_large(void) {
+    return superslab_used_bytes() >= superslab_large_from();
 }
 
 void superslab_configure(size_t huge_from, bool decommit, bool decommit_lazily) {

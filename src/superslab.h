@@ -77,6 +77,9 @@ unsigned superslab_take_more(struct superslab_run *runs, unsigned count, unsigne
 /* True when the heap holds enough of what is dense for that to get huge pages; of what is not, perhaps more. */
 bool superslab_may_sort(void);
 
+/* True when so much is in use that a huge page of which not all is needed weighs little. A hint. */
+bool superslab_seems_large(void);
+
 /* Takes `units` for a run that will grow: where there is room for that, if such a place is to be had. */
 struct superslab_run superslab_take_roomy(unsigned units);
 

@@ -8,7 +8,7 @@
  * kept, once freed and taken in turn; after some of 8 MiB that are all written, but for the first one, which is believed to be so, too; 64 MiB of
  * blocks of those sizes of which the ends and one byte in each 16 KiB are.
  * Both: that vector as C++ has it, by a new block, a copy and a free; vectors of that kind that grow by turns, eight to 4 MiB and 128 to 128 KiB; 33 MiB of blocks of 1,000 bytes, beside 64 of which the ends are
- * written; some blocks at a time of any size, all written, a random one replaced 400 to 4,000 times: sixteen of 64 KiB to 1 MiB, and to 4 MiB, twenty of 300 to 1,500 KiB, two of 64 KiB to 6 MiB,
+ * written; 37 MiB of blocks of 16 KiB, beside 88 of 38,400 bytes of which the ends are; some blocks at a time of any size, all written, a random one replaced 400 to 4,000 times: sixteen of 64 KiB to 1 MiB, and to 4 MiB, twenty of 300 to 1,500 KiB, two of 64 KiB to 6 MiB,
  * sixty-four of 64 to 250 KiB, four of 64 KiB to 14 MB, six to 12 MB.
  * Each in a process of its own.
  *
@@ -35,6 +35,7 @@ enum {
     BAR_FIRST = SMALL / 4,         /* 127 huge pages; and once more as many small ones as a huge one has */
     BAR_MEDIUM = 32 * MEBI / PAGE, /* half of them */
     BAR_BESIDE = 16 * MEBI / PAGE, /* likewise, of 33 MiB */
+    BAR_LONG = 20 * MEBI / PAGE,   /* half of them, and an eighth of the rest */
     BAR_AFTER = 12 * MEBI / PAGE   /* of 64: what a small heap has, and a few that tell */
 };
 /* Percent: resident of what was touched. */
@@ -56,12 +57,15 @@ static const struct turns {
 } turns[] = {{8, 4 * MEBI, 64 << 10, 3000, 120}, {128, 128 << 10, 4 << 10, 4500, 155}};
 enum { TURNS_MOST = 128 };
 enum {
-    NAMED = 11,
+    NAMED = 12,
     REPLACED = sizeof replacements / sizeof *replacements,
     TURNS = sizeof turns / sizeof *turns,
     LONG = 11500,
     SHORT = 1000,
     SHORT_EACH = 6,
+    LONGER = 16 << 10,
+    SPARSE_ONE = 38400,
+    PAIRS = 2400,
     HARDLY = 600 << 10,
     HARDLIES = 9 /* more than one of which is looked at */
 };
@@ -400,6 +404,29 @@ static void whole_beside_sparse(void) {
     bar_at_most("blocks beside others that are written whole", percent, BAR_SPARSE, BAR_SPARSE);
 }
 
+/* The same of longer ones, which have to be seen to be written whole. */
+static void long_beside_sparse(void) {
+    size_t ends = 0, pages = PAIRS * (LONGER / PAGE);
+    long rss = rss_kib(), before = page_faults();
+
+    for (int i = 0; i < PAIRS; i++) {
+        unsigned char *whole = malloc(LONGER), *sparse = malloc(SPARSE_ONE);
+        CHECK(whole != NULL && sparse != NULL);
+        memset(whole, 1, LONGER);
+        sparse[0] = sparse[SPARSE_ONE - 1] = 1;
+        touched_pages[ends++] = (uintptr_t)sparse / PAGE;
+        touched_pages[ends++] = (uintptr_t)(sparse + SPARSE_ONE - 1) / PAGE;
+    }
+    long faults = page_faults() - before, grown = rss_kib() - rss, touched = distinct_pages(ends);
+    long percent = grown * 100 / ((touched + (long)pages) * (PAGE / 1024));
+    printf("%d blocks of %d bytes, written whole, beside as many of %d of which the ends are: %ld page "
+           "faults for "
+           "the former, in small pages %zu; %ld %% of the touched pages are resident\n",
+           PAIRS, LONGER, SPARSE_ONE, faults - touched, pages, percent);
+    bar_at_most("long blocks beside others of which little is written", faults - touched, BAR_LONG, BAR_LONG);
+    bar_at_most("... resident of what is touched", percent, BAR_SPARSE, BAR_SPARSE);
+}
+
 static void replaced(const struct replaced *of) {
     static unsigned char *slots[SLOTS_MOST];
     static size_t sizes[SLOTS_MOST];
@@ -433,7 +460,7 @@ static void replaced(const struct replaced *of) {
 static int measure(int which) {
     static void (*const measures[])(void) = {
         whole,         vector, sparse,       kept_between_whole, taken_between_whole, whole_beside_sparse,
-        copied_vector, first,  first_sparse, sparse_after_half,  whole_after_sparse};
+        copied_vector, first,  first_sparse, sparse_after_half,  whole_after_sparse,  long_beside_sparse};
     static const size_t sizes[] = {LONG, 30000, 250000};
     int sized = which - NAMED - REPLACED - TURNS;
 

@@ -23,7 +23,8 @@ static struct {
     bool pieces;    /* what is free lies about in the shortest runs that will do */
     unsigned fewer; /* runs than are asked for come in advance */
     unsigned waits,
-        calls; /* how many of the next calls have to wait for another thread; how many there were */
+        calls;          /* how many of the next calls have to wait for another thread; how many there were */
+    bool large, filled; /* what is said of the heap; what was said of the last run */
     struct superslab home;
 } arena;
 
@@ -69,8 +70,12 @@ static struct superslab_run arena_take(unsigned units) {
                                   .zeroed = !arena.touched};
 }
 
+bool superslab_seems_large(void) {
+    return arena.large;
+}
+
 struct superslab_run superslab_take_some(unsigned least, unsigned units, bool fills) {
-    (void)fills;
+    arena.filled = fills;
     if (!arena.start)
         arena_map();
     bool waited = arena_waits();

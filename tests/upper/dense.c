@@ -13,6 +13,7 @@ enum { UNITS = DENSE_LARGEST_LEAST };
 static int setup(void **state) {
     kernel_reset(state);
     memset(&dense, 0, sizeof dense);
+    memset(dense_watches, 0, sizeof dense_watches);
     dense.kinds[DENSE_SURELY].share = WHOLE + 1;
     units = os_map_aligned(UNITS * UNIT_SIZE, UNIT_SIZE, NULL);
     assert_non_null(units);
@@ -63,7 +64,7 @@ static void dense_longer_ones_may_be(void **state) {
     (void)state;
     for (enum dense_kind kind = DENSE_SHORT; kind < DENSE_KINDS; kind++) {
         dense.any_large = 0;
-        dense.kinds[DENSE_LARGE].watched = 0;
+        dense_watches[DENSE_LARGE].watched = 0;
         dense_count(kind, 7);
         assert_int_equal(dense_known(kind), DENSE_UNKNOWN);
         assert_int_equal(dense_units(false), 0);
@@ -177,7 +178,7 @@ static void dense_looks_at_the_first_long_ones(void **state) {
     (void)state;
     for (enum dense_kind kind = DENSE_RUNS; kind <= DENSE_LARGEST; kind++) {
         os_advise(units, UNITS * UNIT_SIZE, OS_DONTNEED);
-        dense.kinds[DENSE_LARGE].watched = dense.any_large = 0;
+        dense_watches[DENSE_LARGE].watched = dense.any_large = 0;
         dense_watch(kind, units, units_of(kind), false);
         memset(units, 1, units_of(kind) * UNIT_SIZE / 2);
         for (unsigned i = 1; i < DENSE_WATCHES - 1; i++)
@@ -198,7 +199,7 @@ static void dense_looks_seldom_at_the_first(void **state) {
     memset(units, 1, UNITS * UNIT_SIZE);
     dense_look_at_first(DENSE_LARGEST, (uintptr_t)units + UNITS);
     assert_int_equal(dense_known(DENSE_LARGEST), DENSE_UNKNOWN);
-    dense.kinds[DENSE_LARGEST].begun = FIRST_LOOKS;
+    dense_watches[DENSE_LARGEST].begun = FIRST_LOOKS;
     dense_look_at_first(DENSE_LARGEST, (uintptr_t)units + UNITS);
     assert_int_equal(dense_known(DENSE_LARGEST), os_is_filtered() ? DENSE_UNKNOWN : DENSE_YES);
 }

@@ -213,33 +213,41 @@ static void slab_is_dense_once_all_of_it_was_handed_out(void **state) {
     }
 }
 
-/* All blocks of some slabs, of each its first and last byte or all. */
-static enum dense_known learned_of(size_t size, bool whole) {
-    enum { SLABS = 2 * DENSE_WATCHES + 1 }; /* two of them are looked at, the second time for the first one */
+/* All blocks of `count` slabs, of each its first and last byte or all. */
+static void write_slabs(unsigned class, bool whole, unsigned count) {
+    enum { SLABS = 2 * DENSE_WATCHES + 1 };
     struct slab *some[SLABS];
     static void *blocks[4096];
-    const size_t bytes = (size_t)ARENA_UNITS * UNIT_SIZE;
-    unsigned class = sizeclass_of(size);
-    size = sizeclass_table[class].size;
-    assert_int_equal(mprotect(arena.start, bytes, PROT_READ | PROT_WRITE), 0);
-    assert_int_equal(madvise(arena.start, bytes, MADV_DONTNEED), 0);
-    for (unsigned round = 0; round < 5; round++) {
-        for (unsigned i = 0; i < SLABS; i++) {
-            some[i] = new_slab(class);
-            unsigned count = pop_ascending(some[i], blocks, 4096, true);
-            for (unsigned b = 0; b < count; b++) {
-                unsigned char *block = blocks[b];
-                block[0] = block[size - 1] = 1;
-                if (whole)
-                    memset(block, 1, size);
-            }
-            for (unsigned b = 0; b < count; b++)
-                assert_int_equal(slab_push(some[i], blocks[b]), SLAB_OK);
+    const size_t size = sizeclass_table[class].size;
+    assert_in_range(count, 1, SLABS);
+    for (unsigned i = 0; i < count; i++) {
+        some[i] = new_slab(class);
+        unsigned have = pop_ascending(some[i], blocks, 4096, true);
+        for (unsigned b = 0; b < have; b++) {
+            unsigned char *block = blocks[b];
+            block[0] = block[size - 1] = 1;
+            if (whole)
+                memset(block, 1, size);
         }
-        for (unsigned i = 0; i < SLABS; i++)
-            finish(some[i]);
+        for (unsigned b = 0; b < have; b++)
+            assert_int_equal(slab_push(some[i], blocks[b]), SLAB_OK);
     }
-    assert_int_equal(mprotect(arena.start, bytes, PROT_NONE), 0);
+    for (unsigned i = 0; i < count; i++)
+        finish(some[i]);
+}
+
+/* The arena's units can be written, and nothing is in memory; or nobody may touch them again. */
+static void open_arena(bool open) {
+    const size_t bytes = (size_t)ARENA_UNITS * UNIT_SIZE;
+    assert_int_equal(mprotect(arena.start, bytes, open ? PROT_READ | PROT_WRITE : PROT_NONE), 0);
+    assert_int_equal(madvise(arena.start, bytes, MADV_DONTNEED), 0);
+}
+
+static enum dense_known learned_of(size_t size, bool whole) {
+    open_arena(true);
+    for (unsigned round = 0; round < 5; round++) /* two are looked at, the second time for the first one */
+        write_slabs(sizeclass_of(size), whole, 2 * DENSE_WATCHES + 1);
+    open_arena(false);
     return dense_known(size <= SLAB_SHORT_LARGEST ? DENSE_SHORT : DENSE_LONG);
 }
 
@@ -257,6 +265,37 @@ static void slab_learns_whether_blocks_are_written_whole(void **state) {
     arena.home.huge = true;
     assert_int_equal(learned_of(12 * KIB, false), DENSE_YES);
     arena.home.huge = false;
+}
+
+static unsigned count_filling(unsigned class, bool fills) {
+    unsigned filling = 0;
+    for (unsigned i = 0; i < DENSE_WATCHES; i++) {
+        slab_delete(&hand, slab_new(&hand, class, sizeclass_table[class].units, fills, OWNER, TAG | class));
+        filling += arena.filled;
+    }
+    return filling;
+}
+
+/* Short blocks fill pages wherever they are; longer ones in large heaps, when they are known to be written whole, but for one slab in so many. */
+static void slab_fills_pages_as_far_as_is_known(void **state) {
+    (void)state;
+    unsigned class = sizeclass_of(16 * KIB);
+    assert_int_equal(count_filling(sizeclass_of(8 * KIB), true), DENSE_WATCHES);
+    assert_int_equal(count_filling(sizeclass_of(8 * KIB), false), 0);
+    assert_int_equal(learned_of(16 * KIB, true), DENSE_YES);
+    assert_int_equal(count_filling(class, true), 0);
+    arena.large = true;
+    assert_int_equal(count_filling(class, true), DENSE_WATCHES - 1);
+    assert_int_equal(count_filling(class, false), 0);
+    for (int large = 0; large < 2; large++) { /* then each one in small pages is looked at */
+        arena.large = large;
+        open_arena(true);
+        write_slabs(class, false, 4);
+        open_arena(false);
+        assert_int_equal(dense_known(DENSE_LONG), large && !os_is_filtered() ? DENSE_NO : DENSE_YES);
+    }
+    assert_int_equal(count_filling(class, true), 0);
+    arena.large = false;
 }
 
 /* Against a map of bytes: all whole pages of free blocks, once each, in the order of their addresses, and no others. */
@@ -973,6 +1012,7 @@ int main(void) {
         cmocka_unit_test_setup(slab_carves_only_when_asked, kernel_reset),
         cmocka_unit_test_setup(slab_is_dense_once_all_of_it_was_handed_out, kernel_reset),
         cmocka_unit_test_setup(slab_learns_whether_blocks_are_written_whole, kernel_reset),
+        cmocka_unit_test_setup(slab_fills_pages_as_far_as_is_known, kernel_reset),
         cmocka_unit_test_setup(slab_finds_all_free_pages, kernel_reset),
         cmocka_unit_test_setup(slab_tags_follow_the_owner, kernel_reset),
         cmocka_unit_test_setup(slab_records_are_used_again, kernel_reset),
