@@ -58,11 +58,8 @@ static uint32_t dense_look(uintptr_t watched) {
 /* As far as can be known. */
 static void dense_guess(void) {
     dense_learn(DENSE_SHORT, WHOLE);
-    dense_learn(DENSE_LONG, 0);
-    dense_learn(DENSE_RUNS, 0);
-    dense_learn(DENSE_LARGE, 0);
-    dense_learn(DENSE_LARGER, 0);
-    dense_learn(DENSE_LARGEST, 0);
+    for (enum dense_kind kind = DENSE_LONG; kind < DENSE_KINDS; kind++)
+        dense_learn(kind, 0);
 }
 
 /* The large ones are watched as one kind. */
@@ -74,7 +71,7 @@ static enum dense_kind dense_kind_looked_at(enum dense_kind watched, uintptr_t s
     return watched < DENSE_LARGE ? watched : dense_kind_of_run(start_and_units % UNIT_SIZE);
 }
 
-/* Eight of the longer ones are half of a small heap, so the first of a kind is looked at whenever the next one begins. That it is not written whole
+/* Eight of the longer ones are most of a small heap, so the first of a kind is looked at whenever the next one begins. That it is not written whole
  * tells nothing yet: it may be on the way. */
 static void dense_look_at_first(enum dense_kind kind, uintptr_t begins) {
     uint32_t begun = __atomic_fetch_add(&dense_watches[kind].begun, 1, __ATOMIC_RELAXED);

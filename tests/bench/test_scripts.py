@@ -226,6 +226,25 @@ class Surveys(unittest.TestCase):
         self.assertRegex(done.stdout, r"(?m)^glibc +[\d.]+ +[\d.]+$")
 
     @unittest.skipUnless(shutil.which("valgrind"), "no valgrind (Debian: valgrind)")
+    def test_own_instructions_of_any_program(self):
+        counts = {}
+        for numbers in (1000, 3000):
+            done = run([SCRIPTS / "instructions_own.sh", f"ours={LIBRARY}", "--", SYSTEM, str(numbers), "50"])
+            if "does not run" in done.stdout:
+                self.skipTest("valgrind does not run here")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            own, everything = re.search(r"(?m)^ours +([\d.]+) +([\d.]+)$", done.stdout).groups()
+            counts[numbers] = float(own), float(everything)
+        self.assertTrue(all(0 < own < everything for own, everything in counts.values()), counts)
+        self.assertIn(round((counts[3000][0] - counts[1000][0]) * 1e6 / 2000), range(10, 60), counts)  # an operation
+
+    def test_own_instructions_want_libraries_and_a_command(self):
+        for words, said in (([LIBRARY], "libraries, then -- and a command"), (["no.so", "--", "true"], "no such library: no.so")):
+            done = run([SCRIPTS / "instructions_own.sh", *words])
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(said, done.stderr)
+
+    @unittest.skipUnless(shutil.which("valgrind"), "no valgrind (Debian: valgrind)")
     def test_instructions_of_bursts_want_a_library(self):
         done = run([SCRIPTS / "instructions_bursts.sh", f"glibc={SYSTEM}"])
         self.assertEqual(done.returncode, 2)

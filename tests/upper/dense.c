@@ -162,14 +162,14 @@ static void dense_large_ones_by_length(void **state) {
 /* One in DENSE_WATCHES of all large ones is looked at, and tells of its own kind. */
 static void dense_watches_large_ones_together(void **state) {
     (void)state;
-    memset(units, 1, DENSE_LARGE_LEAST * UNIT_SIZE);
-    dense_watch(DENSE_LARGE, units, DENSE_LARGE_LEAST, false);
+    memset(units, 1, DENSE_LARGER_LEAST * UNIT_SIZE);
+    dense_watch(DENSE_LARGER, units, DENSE_LARGER_LEAST, false);
     for (unsigned i = 1; i < DENSE_WATCHES; i++)
         dense_watch(DENSE_LARGEST, units, DENSE_LARGEST_LEAST, false);
-    assert_int_equal(dense_known(DENSE_LARGE), DENSE_UNKNOWN);
-    dense_watch(DENSE_LARGER, units, DENSE_LARGER_LEAST, false);
-    assert_int_equal(dense.kinds[DENSE_LARGE].share, WHOLE + 1);
-    assert_int_equal(dense.kinds[DENSE_LARGER].share, 0);
+    assert_int_equal(dense_known(DENSE_LARGER), DENSE_UNKNOWN);
+    dense_watch(DENSE_LARGE, units, DENSE_LARGE_LEAST, false);
+    assert_int_equal(dense.kinds[DENSE_LARGER].share, WHOLE + 1);
+    assert_int_equal(dense.kinds[DENSE_LARGE].share, 0);
     assert_int_equal(dense.kinds[DENSE_LARGEST].share, 0);
 }
 
@@ -188,6 +188,17 @@ static void dense_looks_at_the_first_long_ones(void **state) {
         dense_watch(kind, units, units_of(kind), false);
         assert_int_equal(dense_known(kind), kind >= DENSE_LARGER ? DENSE_YES : DENSE_UNKNOWN);
     }
+}
+
+/* Not the last one, which may be on the way. */
+static void dense_looks_at_none_but_the_first(void **state) {
+    (void)state;
+    unsigned char *second = units + DENSE_LARGER_LEAST * UNIT_SIZE;
+    dense_watch(DENSE_LARGER, units, DENSE_LARGER_LEAST, false);
+    dense_watch(DENSE_LARGER, second, DENSE_LARGER_LEAST, false);
+    memset(units, 1, DENSE_LARGER_LEAST * UNIT_SIZE);
+    dense_watch(DENSE_LARGER, second, DENSE_LARGER_LEAST, false);
+    assert_int_equal(dense_known(DENSE_LARGER), DENSE_YES);
 }
 
 /* It is looked at eight times, and where the system may not be asked not at all. */
@@ -229,6 +240,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(dense_large_ones_by_length, setup, teardown),
         cmocka_unit_test_setup_teardown(dense_watches_large_ones_together, setup, teardown),
         cmocka_unit_test_setup_teardown(dense_looks_at_the_first_long_ones, setup, teardown),
+        cmocka_unit_test_setup_teardown(dense_looks_at_none_but_the_first, setup, teardown),
         cmocka_unit_test_setup_teardown(dense_looks_seldom_at_the_first, setup, teardown),
         cmocka_unit_test_setup_teardown(dense_guesses_without_samples, setup, teardown),
     };

@@ -11,6 +11,7 @@
 static struct {
     size_t field_used;
     bool pay, runs_are_whole;
+    enum dense_kind sparse; /* runs of that kind are not written whole; 0: all are */
 } fake;
 
 size_t superslab_field_used(void) {
@@ -23,7 +24,7 @@ bool superslab_fields_pay(size_t outside) {
 
 enum dense_known dense_known(enum dense_kind kind) {
     assert_in_range(kind, DENSE_LARGE, DENSE_LARGEST);
-    return fake.runs_are_whole ? DENSE_YES : DENSE_NO;
+    return fake.runs_are_whole && kind != fake.sparse ? DENSE_YES : DENSE_NO;
 }
 
 /* What is live; most, if it is more than ever. */
@@ -154,8 +155,12 @@ static void lengths_other_runs_do_not_count(void **state) {
     fake.runs_are_whole = true;
     lengths_note_run((DENSE_LARGE_LEAST - 1) * UNIT_SIZE);
     lengths_note_run(LENGTHS_RUN_MOST + UNIT_SIZE);
+    fake.sparse = DENSE_LARGEST;
+    lengths_note_run(LENGTHS_RUN_MOST);
     assert_int_equal(lengths.seen, 0);
     assert_int_equal(lengths.runs.sum, 0);
+    lengths_note_run(LENGTHS_RUN_MOST - UNIT_SIZE);
+    assert_int_equal(lengths.seen, 1);
 }
 
 /* From six times the longest on, 8 MiB at least, where most are of another length than the one before. */

@@ -916,8 +916,10 @@ static void packs_areas(bool sorts) {
     unsigned before = kernel.advise.count;
     assert_false(superslab_pack(PACKED)); /* it is not large */
     assert_false(superslab_pack(PACKED));
+    assert_false(superslab_seems_large());
     superslabs.sorts = sorts;
     superslabs.huge_from -= sorts ? 0 : 1;
+    assert_int_equal(superslab_seems_large(), !sorts);
     atomic_store(&limit.tight, true); /* mappings may not be few */
     assert_false(superslab_pack(PACKED));
     atomic_store(&limit.tight, false);
