@@ -18,7 +18,7 @@
  *     large ones, of which nothing was looked at, if that is so of them together
  *
  * Called by slab, spare, large and superslab, by any thread: all that is known is a hint, in relaxed atomics that pair with nothing.
- * Every call takes bounded time: a look at one run at most.
+ * Every call takes bounded time: a look at two runs at most.
  */
 #ifndef HAKMEM_DENSE_H
 #define HAKMEM_DENSE_H
