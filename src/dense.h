@@ -48,6 +48,11 @@ static inline enum dense_kind dense_kind_of_run(size_t units) {
                                          : DENSE_LARGEST;
 }
 
+/* Of those that are known to be written whole one in DENSE_WATCHES is a probe in small pages; `since`: the caller's count. */
+static inline bool dense_probe_is_due(uint32_t *since) {
+    return __atomic_fetch_add(since, 1, __ATOMIC_RELAXED) % DENSE_WATCHES == DENSE_WATCHES - 1;
+}
+
 /* One of a kind begins here, a multiple of the unit, in small pages and without memory. `probe`: it is looked at in any case, when
  * the next one is noted. */
 void dense_watch(enum dense_kind kind, void *start, size_t units, bool probe);

@@ -24,10 +24,10 @@ static void large_make_room(size_t bytes) {
 
 /* Each so many-th that could be in new memory is a probe; what is longer than a run tells as a mapping (huge P2). */
 static bool large_is_probe(size_t bytes) {
-    static _Atomic uint32_t fresh; /* relaxed: a count */
+    static uint32_t fresh;
     if (bytes > LARGE_RUN_MOST)
         return huge_probe_is_due(bytes) || !huge_wants(bytes);
-    return atomic_fetch_add_explicit(&fresh, 1, memory_order_relaxed) % DENSE_WATCHES == DENSE_WATCHES - 1;
+    return dense_probe_is_due(&fresh);
 }
 
 /* Whether blocks of that length are known to be written whole. */

@@ -28,15 +28,11 @@ static bool slab_is_whole(enum dense_kind kind) {
     return dense_known(kind) == DENSE_YES && superslab_seems_large();
 }
 
-/* Whether all pages of a slab will be touched whose blocks are all handed out, as far as is known. Of longer ones one in DENSE_WATCHES is a probe
- * in small pages, which tells whether they still are written whole. */
+/* Whether all pages of a slab will be touched whose blocks are all handed out, as far as is known, and it is no probe. */
 static bool slab_touches_all(unsigned class) {
-    static uint32_t whole; /* relaxed: a count */
+    static uint32_t whole;
     enum dense_kind kind = slab_dense_kind(class);
-    if (LIKELY(kind == DENSE_SURELY))
-        return true;
-    return slab_is_whole(kind) &&
-           __atomic_fetch_add(&whole, 1, __ATOMIC_RELAXED) % DENSE_WATCHES != DENSE_WATCHES - 1;
+    return LIKELY(kind == DENSE_SURELY) || (slab_is_whole(kind) && !dense_probe_is_due(&whole));
 }
 
 /* A record with a run of `units`, or of fewer. NULL: no memory. */

@@ -107,6 +107,22 @@ def everything():
     return ["hakmem", "hakmem_minimal", "hakmem_observe", "hakmem_hardened", "mi", str(PEERS / "libmimalloc2.so"), "system"]
 
 
+def is_preloaded(library):
+    """The loader says so when it cannot, and goes on without it."""
+    environment = clean_environment(LD_PRELOAD=library)
+    done = subprocess.run([shutil.which("true")], env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    return b"cannot be preloaded" not in done.stderr
+
+
+def preloadable(libraries):
+    """Ends the program at the first path that is no library, for one that is left out is not measured."""
+    for path in libraries:
+        if not os.path.isfile(path):
+            refuse(f"no such library: {path}")
+        if not is_preloaded(os.path.abspath(path)):
+            refuse(f"{path} cannot be preloaded: it is no shared library for this machine")
+
+
 def needed(tool, package):
     """The tool's path, or the end of the program with the name of its Debian package."""
     path = shutil.which(tool)

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from allocators import needed
+from allocators import needed, preloadable
 from output import Progress, table, until_interrupted
 from settings import clean_environment, refuse
 
@@ -69,9 +69,7 @@ def main():
     needed("valgrind", "valgrind")
     cut = words.index("--")
     labels = [word.rpartition("=") for word in words[:cut]]
-    missing = [path for _, _, path in labels if not os.path.isfile(path)]
-    if missing:
-        refuse(f"no such library: {missing[0]}")
+    preloadable(path for _, _, path in labels)
     rows, progress = [], Progress()
     for label, _, path in labels:
         name = label or re.sub(r"\.so.*$", "", os.path.basename(path))

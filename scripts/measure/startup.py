@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from allocators import needed
+from allocators import needed, preloadable
 from output import Progress, table, until_interrupted
 from settings import PEERS, ROOT, clean_environment, number, refuse
 
@@ -35,13 +35,6 @@ def empty_library(directory):
     return str(path)
 
 
-def is_preloaded(library):
-    """The loader says so when it cannot, and goes on without it."""
-    environment = clean_environment(LD_PRELOAD=library)
-    done = subprocess.run([shutil.which("true")], env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    return b"cannot be preloaded" not in done.stderr
-
-
 def system_calls(library, directory):
     trace = Path(directory) / "trace"
     command = ["strace", "-f", "-o", trace, "-E", f"LD_PRELOAD={library}", shutil.which("true")]
@@ -59,12 +52,9 @@ def page_faults(library):
 def main():
     needed("strace", "strace")
     libraries = [os.path.abspath(path) for path in sys.argv[1:]] or default_libraries()
-    missing = [path for path in libraries if not os.path.isfile(path)]
-    if missing or not libraries:
-        refuse(f"no such library: {missing[0]}" if missing else "nothing is built yet: run ./hakmem build")
-    ignored = [path for path in libraries if not is_preloaded(path)]
-    if ignored:
-        refuse(f"{ignored[0]} cannot be preloaded: it is no shared library for this machine")
+    if not libraries:
+        refuse("nothing is built yet: run ./hakmem build")
+    preloadable(libraries)
     runs, progress = number("RUNS", 41), Progress()
     with tempfile.TemporaryDirectory() as directory:
         everyone = [empty_library(directory), *libraries]

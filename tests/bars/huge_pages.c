@@ -56,6 +56,11 @@ static const struct turns {
     long bar_faults, bar_held;
 } turns[] = {{8, 4 * MEBI, 64 << 10, 3000, 120}, {128, 128 << 10, 4 << 10, 4500, 155}};
 enum { TURNS_MOST = 128 };
+/* So many times one of which the ends are written, and some that are written whole; faults. */
+struct beside {
+    size_t times, sparse, each, whole;
+    long bar;
+};
 enum {
     NAMED = 12,
     REPLACED = sizeof replacements / sizeof *replacements,
@@ -63,9 +68,6 @@ enum {
     LONG = 11500,
     SHORT = 1000,
     SHORT_EACH = 6,
-    LONGER = 16 << 10,
-    SPARSE_ONE = 38400,
-    PAIRS = 2400,
     HARDLY = 600 << 10,
     HARDLIES = 9 /* more than one of which is looked at */
 };
@@ -341,7 +343,8 @@ static void here_and_there(size_t size) {
     bar_at_most("blocks written here and there", percent, BAR_SPARSE, BAR_SPARSE);
 }
 
-static void medium_whole(size_t size) {
+/* Page faults of 64 MiB of such blocks. */
+static long faults_of_whole(size_t size) {
     long before = page_faults();
 
     for (size_t i = 0; i < MEDIUMS / size; i++) {
@@ -349,7 +352,12 @@ static void medium_whole(size_t size) {
         CHECK(block != NULL);
         memset(block, 1, size);
     }
-    long count = page_faults() - before;
+    return page_faults() - before;
+}
+
+static void medium_whole(size_t size) {
+    long count = faults_of_whole(size);
+
     printf("%zu blocks of %zu bytes, written whole: %ld page faults, in small pages %d\n", MEDIUMS / size,
            size, count, MEDIUMS / PAGE);
     bar_at_most("medium blocks written whole", count, BAR_MEDIUM, BAR_MEDIUM);
@@ -362,69 +370,47 @@ static void whole_after_sparse(void) {
         CHECK(block != NULL);
         block[0] = 1;
     }
-    long before = page_faults();
-    for (int i = 0; i < MEDIUMS / MEBI; i++) {
-        void *block = malloc(MEBI);
-        CHECK(block != NULL);
-        memset(block, 1, MEBI);
-    }
-    long count = page_faults() - before;
+    long count = faults_of_whole(MEBI);
     printf("%d blocks of 1 MiB, written whole, after %d of 600 KiB, hardly written: %ld page faults, in "
-           "small pages "
-           "%d\n",
+           "small pages %d\n",
            MEDIUMS / MEBI, HARDLIES, count, MEDIUMS / PAGE);
     bar_at_most("blocks written whole after shorter ones that were not", count, BAR_AFTER, BAR_AFTER);
 }
 
-/* Blocks of 11,500 bytes of which the ends are written, and small ones that are written whole, by turns: more of the former. */
-static void whole_beside_sparse(void) {
-    size_t blocks_count = MEDIUMS / LONG, ends = 0, small_pages = blocks_count * SHORT_EACH * SHORT / PAGE;
+/* Blocks of which the ends are written, and shorter ones that are written whole, by turns: more of the former. */
+static void beside_sparse(const struct beside *of) {
+    size_t ends = 0, pages = of->times * of->each * of->whole / PAGE;
     long rss = rss_kib(), before = page_faults();
 
-    for (size_t i = 0; i < blocks_count; i++) {
-        unsigned char *block = malloc(LONG);
-        CHECK(block != NULL);
-        block[0] = block[LONG - 1] = 1;
-        touched_pages[ends++] = (uintptr_t)block / PAGE;
-        touched_pages[ends++] = (uintptr_t)(block + LONG - 1) / PAGE;
-        for (int k = 0; k < SHORT_EACH; k++) {
-            unsigned char *small = malloc(SHORT);
-            CHECK(small != NULL);
-            memset(small, 1, SHORT);
+    for (size_t i = 0; i < of->times; i++) {
+        unsigned char *sparse = malloc(of->sparse);
+        CHECK(sparse != NULL);
+        sparse[0] = sparse[of->sparse - 1] = 1;
+        touched_pages[ends++] = (uintptr_t)sparse / PAGE;
+        touched_pages[ends++] = (uintptr_t)(sparse + of->sparse - 1) / PAGE;
+        for (size_t k = 0; k < of->each; k++) {
+            unsigned char *whole = malloc(of->whole);
+            CHECK(whole != NULL);
+            memset(whole, 1, of->whole);
         }
     }
     long faults = page_faults() - before, grown = rss_kib() - rss, touched = distinct_pages(ends);
-    long percent = grown * 100 / ((touched + (long)small_pages) * (PAGE / 1024));
-    printf("%zu blocks of %d bytes, beside %zu of %d of which the ends are written: %ld page faults for the "
-           "small "
-           "ones, in small pages %zu; %ld %% of the touched pages are resident\n",
-           blocks_count * SHORT_EACH, SHORT, blocks_count, LONG, faults - touched, small_pages, percent);
-    bar_at_most("small blocks beside others of which little is written", faults - touched, BAR_BESIDE,
-                BAR_BESIDE);
+    long percent = grown * 100 / ((touched + (long)pages) * (PAGE / 1024));
+    printf(
+        "%zu blocks of %zu bytes, beside %zu of %zu of which the ends are written: %ld page faults for the "
+        "former, in small pages %zu; %ld %% of the touched pages are resident\n",
+        of->times * of->each, of->whole, of->times, of->sparse, faults - touched, pages, percent);
+    bar_at_most("blocks beside others of which little is written", faults - touched, of->bar, of->bar);
     bar_at_most("blocks beside others that are written whole", percent, BAR_SPARSE, BAR_SPARSE);
 }
 
-/* The same of longer ones, which have to be seen to be written whole. */
-static void long_beside_sparse(void) {
-    size_t ends = 0, pages = PAIRS * (LONGER / PAGE);
-    long rss = rss_kib(), before = page_faults();
+static void short_beside_sparse(void) {
+    beside_sparse(&(struct beside){MEDIUMS / LONG, LONG, SHORT_EACH, SHORT, BAR_BESIDE});
+}
 
-    for (int i = 0; i < PAIRS; i++) {
-        unsigned char *whole = malloc(LONGER), *sparse = malloc(SPARSE_ONE);
-        CHECK(whole != NULL && sparse != NULL);
-        memset(whole, 1, LONGER);
-        sparse[0] = sparse[SPARSE_ONE - 1] = 1;
-        touched_pages[ends++] = (uintptr_t)sparse / PAGE;
-        touched_pages[ends++] = (uintptr_t)(sparse + SPARSE_ONE - 1) / PAGE;
-    }
-    long faults = page_faults() - before, grown = rss_kib() - rss, touched = distinct_pages(ends);
-    long percent = grown * 100 / ((touched + (long)pages) * (PAGE / 1024));
-    printf("%d blocks of %d bytes, written whole, beside as many of %d of which the ends are: %ld page "
-           "faults for "
-           "the former, in small pages %zu; %ld %% of the touched pages are resident\n",
-           PAIRS, LONGER, SPARSE_ONE, faults - touched, pages, percent);
-    bar_at_most("long blocks beside others of which little is written", faults - touched, BAR_LONG, BAR_LONG);
-    bar_at_most("... resident of what is touched", percent, BAR_SPARSE, BAR_SPARSE);
+/* Those have to be seen to be written whole. */
+static void long_beside_sparse(void) {
+    beside_sparse(&(struct beside){2400, 38400, 1, 16 << 10, BAR_LONG});
 }
 
 static void replaced(const struct replaced *of) {
@@ -459,7 +445,7 @@ static void replaced(const struct replaced *of) {
 
 static int measure(int which) {
     static void (*const measures[])(void) = {
-        whole,         vector, sparse,       kept_between_whole, taken_between_whole, whole_beside_sparse,
+        whole,         vector, sparse,       kept_between_whole, taken_between_whole, short_beside_sparse,
         copied_vector, first,  first_sparse, sparse_after_half,  whole_after_sparse,  long_beside_sparse};
     static const size_t sizes[] = {LONG, 30000, 250000};
     int sized = which - NAMED - REPLACED - TURNS;

@@ -287,9 +287,8 @@ static void slab_fills_pages_as_far_as_is_known(void **state) {
     arena.large = true;
     assert_int_equal(count_filling(class, true), DENSE_WATCHES - 1);
     assert_int_equal(count_filling(class, false), 0);
-    for (int large = 0; large < 2;
-         large++) { /* then each one in small pages is looked at, else one of so many */
-        unsigned known = 0;
+    for (int large = 0; large < 2; large++) {
+        unsigned known = 0; /* each one in small pages is looked at if it is large, else one of so many */
         arena.large = large;
         for (unsigned i = 0; i < DENSE_WATCHES; i++) {
             learned_of(16 * KIB, true);
