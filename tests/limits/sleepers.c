@@ -16,11 +16,12 @@ enum {
     THREADS = 100,
     GROWTH = 100, /* MiB */
     GROWN = 1000,
-    MOST = 4 /* looks at each of them */
+    MOST = 2 /* looks at each of them */
 };
 
 static atomic_ulong looks; /* how a look begins */
-static pthread_barrier_t asleep;
+static pid_t sleepers[THREADS];
+static atomic_uint asleep; /* but for the call in which they stay */
 
 /* Not by a function of libc: it may not be bound yet. */
 static bool is_of_a_thread(const char *path) {
@@ -61,7 +62,7 @@ __attribute__((noinline)) static void sleep_above(void) {
     volatile char frame[16384];
     frame[0] = 0;
     CHECK(frame[0] == 0);
-    pthread_barrier_wait(&asleep);
+    sleepers[atomic_fetch_add(&asleep, 1)] = gettid();
     for (;;)
         pause();
 }
@@ -72,6 +73,25 @@ static void *sleeper(void *nothing) {
     return nothing;
 }
 
+static bool sleeps(pid_t thread) {
+    char path[64], state = '?';
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)thread);
+    FILE *stat = fopen(path, "r");
+    CHECK(stat != NULL);
+    int read = fscanf(stat, "%*d (%*[^)]) %c", &state);
+    fclose(stat);
+    return read == 1 && state == 'S';
+}
+
+/* One that runs is looked at again and again, as its stack changes. */
+static void wait_until_all_sleep(void) {
+    while (atomic_load(&asleep) < THREADS)
+        sched_yield();
+    for (unsigned i = 0; i < THREADS; i++)
+        while (!sleeps(sleepers[i]))
+            sched_yield();
+}
+
 int main(int argc, char **argv) {
     static const char *const limited[] = {"HAKMEM_SOFT_LIMIT=16m", "HAKMEM_PURGE_DELAY=3600000", NULL};
     if (!is_worker(argc, argv)) {
@@ -79,10 +99,9 @@ int main(int argc, char **argv) {
         return 0;
     }
     pthread_t thread;
-    CHECK(pthread_barrier_init(&asleep, NULL, THREADS + 1) == 0);
     for (unsigned i = 0; i < THREADS; i++)
         CHECK(pthread_create(&thread, NULL, sleeper, NULL) == 0);
-    pthread_barrier_wait(&asleep);
+    wait_until_all_sleep();
     void **list = hold(GROWN, GROWTH * MIB);
     CHECK(held >= GROWTH * MIB);
     unsigned long made = atomic_load(&looks);
