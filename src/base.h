@@ -114,6 +114,20 @@ static ALWAYS_INLINE bool bits_set(uint64_t *word, uint64_t number) {
 #endif
 }
 
+/* The lower half of a product, and the upper one. */
+static ALWAYS_INLINE uint64_t bits_product(uint64_t a, uint64_t b, uint64_t *upper) {
+#if defined(__x86_64__)
+    uint64_t lower; /* gcc keeps a product of 128 bits on the stack */
+    __asm__("mulq %3" : "=a"(lower), "=d"(*upper) : "0"(a), "rm"(b) : "cc");
+    return lower;
+#else
+    __extension__ unsigned __int128 product = a;
+    product *= b;
+    *upper = (uint64_t)(product >> 64);
+    return (uint64_t)product;
+#endif
+}
+
 /* A word with a bit for each of 64 bytes, aligned to 16, that is not 0. *more: one of them is neither 0 nor 1. */
 static ALWAYS_INLINE uint64_t bits_of_bytes(const unsigned char *bytes, bool *more) {
     uint64_t bits = 0;

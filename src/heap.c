@@ -84,6 +84,7 @@ static bool heap_give_array(struct heap *heap, unsigned class, unsigned words, u
         return false;
     ASSERT(P1, ((uintptr_t)array & 255) == 0);
     mine->array = array;
+    heap->begun[class / 64] |= 1ULL << class % 64;
     mine->words = (uint8_t)words;
     mine->largest = (uint8_t)largest;
     heap_rewind(heap, class, heap_sentinel(mine));
@@ -196,13 +197,13 @@ static COLD void heap_refuse(const struct slab *slab, const void *block) {
 }
 
 /* Puts back the first of blocks[], and those after it as far as they lie in its slab. Returns how many were dealt with: at
- * least one. Those that went back leave *out. */
+ * least one. */
 static ALWAYS_INLINE unsigned heap_put_run(struct heap_class *mine, uint32_t tag, void *const *blocks,
-                                           unsigned count, uint32_t *out) {
+                                           unsigned count) {
     struct slab *slab = pagemap_record_tagged(*blocks, tag);
     unsigned pushed = slab ? slab_push_run(slab, blocks, count) : 0;
     if (LIKELY(pushed > 0)) {
-        *out -= pushed;
+        mine->out -= pushed;
         heap_settle(mine, slab);
         return pushed;
     }
@@ -231,27 +232,52 @@ static NOINLINE unsigned heap_put_neighbours(struct heap_class *mine, uint32_t t
     uintptr_t lowest = (uintptr_t)blocks[step < 0 ? found - 1 : 0];
     struct slab *slab = pagemap_record_tagged(*blocks, tag);
     if (UNLIKELY(!slab || !slab_push_neighbours(slab, lowest, found)))
-        return heap_put_run(mine, tag, blocks, found, &mine->out);
+        return heap_put_run(mine, tag, blocks, found);
     mine->out -= found;
     heap_settle(mine, slab);
     return found;
 }
 
-/* Puts back all of blocks[], each into a slab of its own. One loop without calls: the next block's misses do not wait for
- * this one's. docs/experiments/flush-by-runs.md */
-static ALWAYS_INLINE void heap_put_each(struct heap_class *mine, uint32_t tag, void *const *blocks,
-                                        unsigned count, uint32_t *out) {
-    uint32_t left = *out - count;
-    for (void *const *block = blocks, *const *end = blocks + count; block < end; block++) {
-        struct slab *slab = pagemap_record_tagged(*block, tag);
-        if (LIKELY(slab && slab_push_one(slab, *block))) {
-            heap_settle(mine, slab);
-        } else {
-            heap_refuse(slab, *block);
-            left++;
+/* One that is not where slabs usually are, or may not be put back. Returns how many went back. */
+static COLD unsigned heap_put_odd(struct heap_class *mine, uint32_t tag, const void *block) {
+    struct slab *slab = pagemap_record_tagged(block, tag);
+    bool pushed = slab && slab_push_one(slab, block);
+    if (pushed)
+        heap_settle(mine, slab);
+    else
+        heap_refuse(slab, block);
+    return pushed;
+}
+
+/* Whether the first blocks lie in one unit, as three of them tell. */
+static ALWAYS_INLINE bool heap_lie_together(void *const *blocks, unsigned count) {
+    unsigned few = count < LOOKED_AT ? count : LOOKED_AT;
+    return few >= RUN && pagemap_same_unit(blocks[0], blocks[1]) &&
+           pagemap_same_unit(blocks[0], blocks[few - 1]);
+}
+
+/* Puts back blocks that lie in a slab each, until the next ones lie together. One loop without calls: the next block's misses do not
+ * wait for this one's. Returns how many were dealt with. docs/experiments/flush-by-runs.md */
+static NOINLINE unsigned heap_put_each(struct heap_class *mine, uint32_t tag, void *const *blocks,
+                                       unsigned count) {
+    unsigned done = 0, odd = 0, put = 0;
+    do {
+        unsigned few = count - done < LOOKED_AT ? count - done : LOOKED_AT;
+        for (unsigned end = done + few; done < end; done++) {
+            const void *block = blocks[done];
+            size_t unit = pagemap_unit(block);
+            struct slab *slab;
+            if (LIKELY(unit < PAGEMAP_WINDOW_UNITS && pagemap_tag_in_window(unit) == tag) &&
+                LIKELY(slab_push_one(slab = pagemap_record_in_window(unit), block))) {
+                heap_settle(mine, slab);
+            } else {
+                odd++;
+                put += heap_put_odd(mine, tag, block);
+            }
         }
-    }
-    *out = left;
+    } while (done < count && !heap_lie_together(blocks + done, count - done));
+    mine->out -= done - odd + put;
+    return done;
 }
 
 void heap_put_back(struct heap *heap, unsigned class, void *const *blocks, unsigned count) {
@@ -259,18 +285,12 @@ void heap_put_back(struct heap *heap, unsigned class, void *const *blocks, unsig
     uint32_t tag = heap->tag | class;
     heap_count_work(heap);
     unsigned done = heap_in_order(class, blocks, count) ? heap_put_neighbours(mine, tag, blocks, count) : 0;
-    uint32_t out = mine->out;
-    for (unsigned left = count - done; left > 0; left = count - done) {
+    while (done < count) {
         void *const *some = blocks + done;
-        unsigned few = left < LOOKED_AT ? left : LOOKED_AT;
-        if (few >= RUN && pagemap_same_unit(some[0], some[1]) && pagemap_same_unit(some[0], some[few - 1])) {
-            done += heap_put_run(mine, tag, some, left, &out);
-        } else {
-            heap_put_each(mine, tag, some, few, &out);
-            done += few;
-        }
+        unsigned left = count - done;
+        done += heap_lie_together(some, left) ? heap_put_run(mine, tag, some, left)
+                                              : heap_put_each(mine, tag, some, left);
     }
-    mine->out = out;
 }
 
 /* The same, counted: by the heap's thread only. */

@@ -38,6 +38,9 @@
  * first pages holds that (docs/experiments/stack-and-got.md). */
 enum { HEAP_BINS = 4, HEAP_COUNTED_CLASSES = has(counters) ? SIZECLASS_COUNT + 24 : 1 };
 
+/* Of a set of classes, a bit each. */
+enum { HEAP_CLASS_WORDS = (SIZECLASS_COUNT + 63) / 64 };
+
 /* Off the hit path: what stands behind a magazine. */
 struct heap_class {
     void **array;                /* NULL until the class is first used */
@@ -81,7 +84,9 @@ struct heap {
     uint64_t flushed, flushed_before; /* bytes given back to slabs, and what purge has seen of it */
     size_t touched;                   /* bytes that are not in heap_touched_bytes yet */
     struct visit visit;               /* taken by whoever works on the slabs: the thread, or a visitor */
-    struct slab *tidied; /* the last one of its own that a visitor looked at, and where it stood */
+    uint64_t begun[HEAP_CLASS_WORDS],
+        hollow[HEAP_CLASS_WORDS]; /* classes that have a magazine; a slab of which three quarters are free */
+    struct slab *tidied;          /* the last one of its own that a visitor looked at, and where it stood */
     uint8_t tidied_class, tidied_bin;
     uint8_t
         emptied; /* the class that was asked last for what is at hand, on behalf of one that grows or of a large block */

@@ -4,6 +4,7 @@
 #include "os.h"
 
 #include <limits.h>
+#include <string.h>
 
 enum {
     IDLE_LOOKED_AT = 64,      /* idle heaps asked for a slab in one call */
@@ -188,16 +189,11 @@ void heap_yield(struct heap *heap, size_t bytes) {
     visit_leave(&heap->visit);
 }
 
-/* A slab of the class, three quarters of which are free: that is what classes have which all arrays of a program have outgrown. */
-static bool heap_has_outgrown(const struct heap *heap, unsigned class) {
-    return heap->class[class].array && heap->class[class].bin[HEAP_BINS - 1];
-}
-
 /* Three quarters of its blocks: the whole of some slabs, then. What comes in waves will be needed as a whole. */
 static bool heap_has_most_at_hand(const struct heap *heap, unsigned class) {
     const struct heap_class *mine = &heap->class[class];
     unsigned packs = heap->packs.of[class].count;
-    if (!mine->array || (heap->waves && heap_has_waves(heap, class)))
+    if (heap->waves && heap_has_waves(heap, class))
         return false;
     uint32_t packed = packs * (mine->largest < PACK_BLOCKS ? mine->largest - 1u : PACK_BLOCKS),
              at_hand = heap_held(heap, class) + mine->spare_count + packed;
@@ -208,18 +204,31 @@ static bool heap_may_be_emptied(const struct heap *heap) {
     return superslab_used_bytes() >= EMPTIED_FROM && !heap_hosts(heap);
 }
 
-/* Classes that have outgrown, or for a large block, where `growing` is no class, those that have most at hand, give back what is at hand, until
- * `enough` bytes are free and in memory. docs/experiments/outgrown-classes.md */
+/* Takes the next one out of `classes`, from *class on by turns. False: there is none. */
+static bool heap_next_of(uint64_t *classes, unsigned *class) {
+    for (unsigned looked = 0; looked <= HEAP_CLASS_WORDS; looked++) {
+        uint64_t word = classes[*class / 64] >> *class % 64;
+        if (word) {
+            *class += bits_lowest(word);
+            classes[*class / 64] ^= 1ULL << *class % 64;
+            return true;
+        }
+        *class = (*class | 63) + 1 < 64 * HEAP_CLASS_WORDS ? (*class | 63) + 1 : 0;
+    }
+    return false;
+}
+
+/* Classes that have a slab three quarters of which are free, as those have which all arrays of a program have outgrown, or for a large block, where
+ * `growing` is no class, those that have most at hand, give back what is at hand, by turns, until `enough` bytes are free and in memory.
+ * docs/experiments/outgrown-classes.md */
 static NOINLINE void heap_empty_slabs(struct heap *heap, unsigned growing, size_t enough) {
-    unsigned class = heap->emptied, emptied = 0;
     bool for_large = growing == SIZECLASS_COUNT;
-    for (unsigned looked = 0; looked < SIZECLASS_COUNT && emptied < EMPTIED_AT_ONCE; looked++) {
-        if (superslab_dirty_bytes() >= enough)
-            break;
-        class = (class + 1) % SIZECLASS_COUNT;
+    uint64_t classes[HEAP_CLASS_WORDS];
+    memcpy(classes, for_large ? heap->begun : heap->hollow, sizeof classes);
+    unsigned class = heap->emptied + 1u, emptied = 0;
+    while (emptied < EMPTIED_AT_ONCE && superslab_dirty_bytes() < enough && heap_next_of(classes, &class)) {
         struct heap_class *mine = &heap->class[class];
-        if (for_large ? !heap_has_most_at_hand(heap, class)
-                      : class == growing || !heap_has_outgrown(heap, class))
+        if (for_large ? !heap_has_most_at_hand(heap, class) : class == growing || !mine->array)
             continue;
         emptied++;
         if (for_large)
@@ -227,8 +236,8 @@ static NOINLINE void heap_empty_slabs(struct heap *heap, unsigned growing, size_
         heap_drain_class(heap, class);
         if (mine->empty && heap_may_go(heap, mine->empty))
             heap_let_go(mine, mine->empty);
+        heap->emptied = (uint8_t) class;
     }
-    heap->emptied = (uint8_t) class;
 }
 
 void heap_yield_next(struct heap *heap) {

@@ -148,15 +148,13 @@ void heap_let_go(struct heap_class *class, struct slab *slab);
  * one that is freed a second time is noticed. */
 void heap_lend(struct heap_class *class, struct slab *slab);
 
-void heap_settle_empty(struct heap_class *class, struct slab *slab);
+void heap_settle_anew(struct heap_class *class, struct slab *slab);
 
 /* After blocks came back to a slab: files it, and lets it go if nothing of it is in use. One empty slab a
  * class stays, so that a program that swings around an edge does not map and purge. */
 static ALWAYS_INLINE void heap_settle(struct heap_class *class, struct slab *slab) {
-    if (UNLIKELY(slab_is_empty(slab)))
-        heap_settle_empty(class, slab);
-    else if (UNLIKELY(slab->free > slab->bin_most)) /* it has not got fewer */
-        heap_file_anew(class, slab);
+    if (UNLIKELY(slab->free > slab->bin_most)) /* it has not got fewer */
+        heap_settle_anew(class, slab);
 }
 
 /* Puts blocks back into their slabs. A visitor may, too: what only the heap's thread counts is not counted here. */

@@ -8,6 +8,15 @@ static unsigned heap_bin_of(unsigned free, unsigned blocks) {
     return free == 0 ? HEAP_NO_BIN : free * 4 / blocks < HEAP_BINS ? free * 4 / blocks : HEAP_BINS - 1;
 }
 
+static struct heap *heap_of_class(struct heap_class *class, unsigned number) {
+    return (struct heap *)((unsigned char *)(class - number) - offsetof(struct heap, class));
+}
+
+/* The list of slabs of which three quarters are free has its first one, or lost its last. */
+static NOINLINE void heap_note_hollow(struct heap_class *class, unsigned number) {
+    heap_of_class(class, number)->hollow[number / 64] ^= 1ULL << number % 64;
+}
+
 void heap_unlink(struct heap_class *class, struct slab *slab) {
     ASSERT(P2, slab->bin != HEAP_LENT);
     if (slab->bin == HEAP_NO_BIN)
@@ -18,27 +27,35 @@ void heap_unlink(struct heap_class *class, struct slab *slab) {
         slab->previous->next = slab->next;
     else
         class->bin[slab->bin] = slab->next;
+    if (slab->bin == HEAP_BINS - 1 && !class->bin[HEAP_BINS - 1])
+        heap_note_hollow(class, slab->class);
     slab_set_bin(slab, HEAP_NO_BIN, 0, 0);
 }
 
-NOINLINE void heap_file_anew(struct heap_class *class, struct slab *slab) {
-    unsigned blocks = slab->blocks, bin = heap_bin_of(slab->free, blocks);
-    heap_unlink(class, slab);
-    if (bin == HEAP_NO_BIN)
-        return;
-    /* Rounded up: the first number of free blocks that is in the bin, and the last that is. */
-    unsigned least = (bin * blocks + 3) / 4, next = ((bin + 1) * blocks + 3) / 4;
-    slab_set_bin(slab, bin, bin == 0 ? 1 : least, bin == HEAP_BINS - 1 ? blocks : next - 1);
-    ASSERT(P2, slab->bin_least <= slab->free && slab->free <= slab->bin_most);
+static void heap_link(struct heap_class *class, struct slab *slab, unsigned bin) {
     slab->previous = NULL;
     slab->next = class->bin[bin];
     if (slab->next)
         slab->next->previous = slab;
+    else if (bin == HEAP_BINS - 1)
+        heap_note_hollow(class, slab->class);
     class->bin[bin] = slab;
 }
 
-static struct heap *heap_of_class(struct heap_class *class, unsigned number) {
-    return (struct heap *)((unsigned char *)(class - number) - offsetof(struct heap, class));
+NOINLINE void heap_file_anew(struct heap_class *class, struct slab *slab) {
+    unsigned blocks = slab->blocks, bin = heap_bin_of(slab->free, blocks);
+    bool moves = bin != slab->bin;
+    if (moves)
+        heap_unlink(class, slab);
+    if (bin == HEAP_NO_BIN)
+        return;
+    if (moves)
+        heap_link(class, slab, bin);
+    /* Rounded up: the first number of free blocks that is in the bin, and the last that is, or the last with which it is not empty. */
+    unsigned least = (bin * blocks + 3) / 4,
+             next = bin == HEAP_BINS - 1 ? blocks + 1 : ((bin + 1) * blocks + 3) / 4;
+    slab_set_bin(slab, bin, bin == 0 ? 1 : least, next <= slab->carved ? next - 1 : slab->carved - 1u);
+    ASSERT(P2, slab->bin_least <= slab->free && (slab->free <= slab->bin_most || slab_is_empty(slab)));
 }
 
 void heap_detach(struct heap_class *class, struct slab *slab) {
@@ -72,7 +89,7 @@ static void heap_take_in(struct heap_class *class, struct slab *slab) {
         class->carving = slab;
 }
 
-NOINLINE void heap_settle_empty(struct heap_class *class, struct slab *slab) {
+static void heap_settle_empty(struct heap_class *class, struct slab *slab) {
     if (slab->bin == HEAP_LENT)
         return;
     bool another = class->empty && class->empty != slab;
@@ -81,7 +98,15 @@ NOINLINE void heap_settle_empty(struct heap_class *class, struct slab *slab) {
         return;
     }
     class->empty = slab;
-    heap_file(class, slab);
+    if (slab->bin != heap_bin_of(slab->free, slab->blocks))
+        heap_file_anew(class, slab);
+}
+
+NOINLINE void heap_settle_anew(struct heap_class *class, struct slab *slab) {
+    if (slab_is_empty(slab))
+        heap_settle_empty(class, slab);
+    else
+        heap_file_anew(class, slab);
 }
 
 unsigned heap_collect_one(struct heap *heap, unsigned class) {

@@ -21,6 +21,8 @@
 #ifndef HAKMEM_OS_H
 #define HAKMEM_OS_H
 
+#include "base.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -113,7 +115,14 @@ void os_keep_small(void *table, size_t bytes);
  * that a program which needs only one makes no call for it. */
 void os_name(void *address, size_t bytes, enum os_use use);
 
+/* Bytes of a page of the kernel. On x86-64 there is one size only (System V ABI, 3.3.1): no call asks for it. */
+#if defined(__x86_64__)
+static ALWAYS_INLINE size_t os_page_size(void) {
+    return 4096;
+}
+#else
 size_t os_page_size(void);
+#endif
 
 /* Monotonic nanoseconds; 0 when the system has no such clock. */
 uint64_t os_now_ns(void);

@@ -386,10 +386,12 @@ void os_name(void *address, size_t bytes, enum os_use use) {
         os_name_now((uintptr_t)address, bytes, use);
 }
 
+#if !defined(__x86_64__)
 size_t os_page_size(void) {
     size_t bytes = getauxval(AT_PAGESZ);
     return bytes != 0 ? bytes : 4 * KIB;
 }
+#endif
 
 uint64_t os_now_ns(void) {
     struct timespec now;

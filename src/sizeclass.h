@@ -71,10 +71,8 @@ static ALWAYS_INLINE unsigned sizeclass_of(size_t size) {
 
 /* Which block holds the byte at `offset` from a slab's start, *number; false when it does not start there. */
 static ALWAYS_INLINE bool sizeclass_divide(uint64_t offset, uint64_t inverse, uint64_t *number) {
-    __extension__ unsigned __int128 product = offset;
-    product *= inverse;
-    *number = (uint64_t)(product >> 64);
-    return (uint64_t)product < inverse;
+    uint64_t rest = bits_product(offset, inverse, number);
+    return rest < inverse;
 }
 
 /* A fraction of 2^32 for a number, as that of a unit: those of neighbours, which are likely alike, are far apart, whatever lies between them. The

@@ -38,7 +38,8 @@ struct slab {
     uint8_t class, words;
     uint8_t bin; /* which list of the heap it is in */
     uint8_t units;
-    uint16_t bin_least, bin_most; /* free blocks for which that is the right one */
+    uint16_t bin_least,
+        bin_most; /* free blocks for which that is the right one, and it is not empty: fewer than carved */
     uint16_t
         changes; /* times that blocks were taken or put back: tells a slab that is at rest; goes on in its next life */
 
@@ -255,7 +256,7 @@ static inline bool slab_push_neighbours(struct slab *slab, uintptr_t lowest, uns
     return true;
 }
 
-/* Files the slab in a bin for as long as least..most of its blocks are free. */
+/* Files the slab in a bin for as long as least..most of its blocks are free, which are not all that are carved. */
 static inline void slab_set_bin(struct slab *slab, unsigned bin, unsigned least, unsigned most) {
     slab->bin = (uint8_t)bin;
     slab->bin_least = (uint16_t)least;

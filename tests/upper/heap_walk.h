@@ -128,8 +128,14 @@ static void walk_packs(struct heap *heap) {
     assert_int_equal(heap->packs.bytes, bytes);
 }
 
+static bool is_one_of(const uint64_t *classes, unsigned class) {
+    return classes[class / 64] >> class % 64 & 1;
+}
+
 static void walk_bins(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
+    assert_int_equal(is_one_of(heap->begun, class), mine->array != NULL);
+    assert_int_equal(is_one_of(heap->hollow, class), mine->bin[HEAP_BINS - 1] != NULL);
     bool empty_seen = false;
     for (unsigned bin = 0; bin < HEAP_BINS; bin++) {
         struct slab *previous = NULL;
