@@ -84,7 +84,6 @@ static bool heap_give_array(struct heap *heap, unsigned class, unsigned words, u
         return false;
     ASSERT(P1, ((uintptr_t)array & 255) == 0);
     mine->array = array;
-    heap->begun[class / 64] |= 1ULL << class % 64;
     mine->words = (uint8_t)words;
     mine->largest = (uint8_t)largest;
     heap_rewind(heap, class, heap_sentinel(mine));
@@ -198,8 +197,8 @@ static COLD void heap_refuse(const struct slab *slab, const void *block) {
 
 /* Puts back the first of blocks[], and those after it as far as they lie in its slab. Returns how many were dealt with: at
  * least one. */
-static ALWAYS_INLINE unsigned heap_put_run(struct heap_class *mine, uint32_t tag, void *const *blocks,
-                                           unsigned count) {
+static NOINLINE unsigned heap_put_run(struct heap_class *mine, uint32_t tag, void *const *blocks,
+                                      unsigned count) {
     struct slab *slab = pagemap_record_tagged(*blocks, tag);
     unsigned pushed = slab ? slab_push_run(slab, blocks, count) : 0;
     if (LIKELY(pushed > 0)) {
@@ -238,8 +237,8 @@ static NOINLINE unsigned heap_put_neighbours(struct heap_class *mine, uint32_t t
     return found;
 }
 
-/* One that is not where slabs usually are, or may not be put back. Returns how many went back. */
-static COLD unsigned heap_put_odd(struct heap_class *mine, uint32_t tag, const void *block) {
+/* One that is not where slabs usually are, or may not be put back. False: it may not. */
+static COLD bool heap_put_odd(struct heap_class *mine, uint32_t tag, const void *block) {
     struct slab *slab = pagemap_record_tagged(block, tag);
     bool pushed = slab && slab_push_one(slab, block);
     if (pushed)
@@ -260,7 +259,7 @@ static ALWAYS_INLINE bool heap_lie_together(void *const *blocks, unsigned count)
  * wait for this one's. Returns how many were dealt with. docs/experiments/flush-by-runs.md */
 static NOINLINE unsigned heap_put_each(struct heap_class *mine, uint32_t tag, void *const *blocks,
                                        unsigned count) {
-    unsigned done = 0, odd = 0, put = 0;
+    unsigned done = 0, refused = 0;
     do {
         unsigned few = count - done < LOOKED_AT ? count - done : LOOKED_AT;
         for (unsigned end = done + few; done < end; done++) {
@@ -268,15 +267,13 @@ static NOINLINE unsigned heap_put_each(struct heap_class *mine, uint32_t tag, vo
             size_t unit = pagemap_unit(block);
             struct slab *slab;
             if (LIKELY(unit < PAGEMAP_WINDOW_UNITS && pagemap_tag_in_window(unit) == tag) &&
-                LIKELY(slab_push_one(slab = pagemap_record_in_window(unit), block))) {
+                LIKELY(slab_push_one(slab = pagemap_record_in_window(unit), block)))
                 heap_settle(mine, slab);
-            } else {
-                odd++;
-                put += heap_put_odd(mine, tag, block);
-            }
+            else
+                refused += !heap_put_odd(mine, tag, block);
         }
     } while (done < count && !heap_lie_together(blocks + done, count - done));
-    mine->out -= done - odd + put;
+    mine->out -= done - refused;
     return done;
 }
 
@@ -484,6 +481,7 @@ static void heap_make_room(struct heap *heap, unsigned class) {
     if (heap_let_guests_go(heap, class))
         return;
     struct heap_class *mine = &heap->class[class];
+    heap->full[class / 64] |= 1ULL << class % 64;
     bool bursts = heap->fulls >= BULK || mine->sentinel != heap_sentinel(mine);
     if (heap_is_deep(mine) ? heap_keep_deep(heap, class, bursts) : heap_keep(heap, class, bursts))
         return;

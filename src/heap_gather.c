@@ -189,15 +189,18 @@ void heap_yield(struct heap *heap, size_t bytes) {
     visit_leave(&heap->visit);
 }
 
-/* Three quarters of its blocks: the whole of some slabs, then. What comes in waves will be needed as a whole. */
-static bool heap_has_most_at_hand(const struct heap *heap, unsigned class) {
+/* Three quarters of its blocks: the whole of some slabs, then. What comes in waves will be needed as a whole. A class that has little at hand is
+ * not asked again until its magazine was full. */
+static bool heap_has_most_at_hand(struct heap *heap, unsigned class) {
     const struct heap_class *mine = &heap->class[class];
     unsigned packs = heap->packs.of[class].count;
-    if (heap->waves && heap_has_waves(heap, class))
-        return false;
     uint32_t packed = packs * (mine->largest < PACK_BLOCKS ? mine->largest - 1u : PACK_BLOCKS),
              at_hand = heap_held(heap, class) + mine->spare_count + packed;
-    return at_hand * sizeclass_table[class].size >= EMPTIED_LEAST && 4 * at_hand >= 3 * mine->out;
+    if (at_hand * sizeclass_table[class].size < EMPTIED_LEAST) {
+        heap->full[class / 64] &= ~(1ULL << class % 64);
+        return false;
+    }
+    return 4 * at_hand >= 3 * mine->out && !(heap->waves && heap_has_waves(heap, class));
 }
 
 static bool heap_may_be_emptied(const struct heap *heap) {
@@ -224,7 +227,7 @@ static bool heap_next_of(uint64_t *classes, unsigned *class) {
 static NOINLINE void heap_empty_slabs(struct heap *heap, unsigned growing, size_t enough) {
     bool for_large = growing == SIZECLASS_COUNT;
     uint64_t classes[HEAP_CLASS_WORDS];
-    memcpy(classes, for_large ? heap->begun : heap->hollow, sizeof classes);
+    memcpy(classes, for_large ? heap->full : heap->hollow, sizeof classes);
     unsigned class = heap->emptied + 1u, emptied = 0;
     while (emptied < EMPTIED_AT_ONCE && superslab_dirty_bytes() < enough && heap_next_of(classes, &class)) {
         struct heap_class *mine = &heap->class[class];

@@ -4,6 +4,8 @@
 #include "misuse.h"
 #include "os.h"
 
+#include <string.h>
+
 struct slabs slabs = {.lock = LOCK_INITIAL(6)};
 
 static struct slab *slab_take_record(unsigned class) {
@@ -74,8 +76,8 @@ struct slab *slab_new(struct slab_hand **hand, unsigned class, unsigned units, b
     slab->free = 0;
     slab_carve_to(slab, 0);
     slab->lent = SLAB_HELD;
-    for (unsigned word = 0; word < geometry->words; word++)
-        slab->bits[word] = *slab_remote_word(slab, class, word) = 0;
+    memset(slab->remote, 0, sizeof slab->remote);
+    memset(slab->bits, 0, slab_record_lines(class) * (size_t)CACHE_LINE - sizeof(struct slab));
     __atomic_store_n(&slab->remote_summary, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&slab->owner, owner, __ATOMIC_RELAXED); /* published by the tag below */
     pagemap_set(slab->start, slab->units, tag, slab);

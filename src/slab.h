@@ -187,13 +187,13 @@ enum slab_verdict slab_why_not(const struct slab *slab, const void *block);
 
 /* Makes the block at `offset` from the slab's start free, but for the counts. False, and nothing has changed: no block that
  * was carved starts there (P4), or it was free already (P3). */
-static ALWAYS_INLINE bool slab_set_free(struct slab *slab, uint64_t offset, uint64_t inverse, uint64_t carved,
+static ALWAYS_INLINE bool slab_set_free(uint64_t *words, uint64_t offset, uint64_t inverse, uint64_t carved,
                                         uint64_t *summary) {
     uint64_t number;
     bool starts = sizeclass_divide(offset, inverse, &number);
     if (UNLIKELY(!starts || number >= carved))
         return false;
-    uint64_t *word = &slab->bits[number / 64], bits = *word;
+    uint64_t *word = &words[number / 64], bits = *word;
     if (UNLIKELY(bits_set(&bits, number)))
         return false;
     __atomic_store_n(word, bits, __ATOMIC_RELAXED); /* read by remote's check for misuse */
@@ -219,7 +219,7 @@ static ALWAYS_INLINE void slab_count_free(struct slab *slab, unsigned blocks) {
 /* Puts one block back. False, and nothing has changed: it may not be put back; slab_why_not says why. */
 static ALWAYS_INLINE bool slab_push_one(struct slab *slab, const void *block) {
     uint64_t offset = (uintptr_t)block - (uintptr_t)slab->start;
-    if (!slab_set_free(slab, offset, slab->inverse, slab->carved, &slab->summary))
+    if (!slab_set_free(slab->bits, offset, slab->inverse, slab->carved, &slab->summary))
         return false;
     slab_count_free(slab, 1);
     return true;
@@ -229,13 +229,13 @@ static ALWAYS_INLINE bool slab_push_one(struct slab *slab, const void *block) {
  * not or that may not be freed. Returns how many it took: with 0 slab_why_not says why. */
 static ALWAYS_INLINE unsigned slab_push_run(struct slab *slab, void *const *blocks, unsigned count) {
     uint64_t start = (uintptr_t)slab->start, inverse = slab->inverse, carved = slab->carved;
-    uint64_t summary = slab->summary;
-    unsigned done = 0;
-    while (done < count && slab_set_free(slab, (uintptr_t)blocks[done] - start, inverse, carved, &summary))
-        done++;
+    uint64_t summary = slab->summary, *words = slab->bits;
+    void *const *next = blocks, *const *end = blocks + count;
+    while (next < end && slab_set_free(words, (uintptr_t)*next - start, inverse, carved, &summary))
+        next++;
     slab->summary = summary;
-    slab_count_free(slab, done);
-    return done;
+    slab_count_free(slab, (unsigned)(next - blocks));
+    return (unsigned)(next - blocks);
 }
 
 /* Puts back `count` neighbours, the lowest of which starts there, if all of them may be. False: nothing has changed. */
