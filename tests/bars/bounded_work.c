@@ -9,28 +9,19 @@
  *
  * SKIP without valgrind or its header.
  */
-#include "bars.h"
+#include "counted.h"
 
-#if __has_include(<valgrind/callgrind.h>)
-#include <valgrind/callgrind.h>
+#if COUNTED_CAN
 
 enum { BLOCKS = 1000000, BLOCK = 16, ONE_BY_ONE = 1000, GROUP = 500, BOUND = 50000, COUNTS_MOST = 10000 };
 enum kind { ONE_TAKE, ONE_FREE, GROUP_REMOTE, GROUP_TAKE, GROUP_FREE, KINDS };
 
-/* The words stand in the tool's output. */
 static const char *const kind_names[KINDS] = {"one malloc", "one free", "500 remote frees", "500 mallocs",
                                               "500 frees"};
 
 static void *blocks[BLOCKS];
 static size_t blocks_most;
 static pthread_barrier_t turn;
-
-#define COUNTED(kind, call)                        \
-    do {                                           \
-        CALLGRIND_ZERO_STATS;                      \
-        call;                                      \
-        CALLGRIND_DUMP_STATS_AT(kind_names[kind]); \
-    } while (0)
 
 static void take_range(size_t from, size_t to) {
     for (size_t i = from; i < to; i++)
@@ -47,14 +38,14 @@ static void wake_up(void) {
     static void *others[ONE_BY_ONE];
 
     for (size_t i = 0; i < ONE_BY_ONE; i++) {
-        COUNTED(ONE_TAKE, blocks[i] = malloc(BLOCK));
+        COUNTED(kind_names[ONE_TAKE], blocks[i] = malloc(BLOCK));
         if (i % 8 == 0)
-            COUNTED(ONE_TAKE, others[i] = malloc((size_t)16 << i / 8 % 22));
+            COUNTED(kind_names[ONE_TAKE], others[i] = malloc((size_t)16 << i / 8 % 22));
     }
     for (size_t i = 0; i < ONE_BY_ONE; i++) {
-        COUNTED(ONE_FREE, free(blocks[i]));
+        COUNTED(kind_names[ONE_FREE], free(blocks[i]));
         if (i % 8 == 0)
-            COUNTED(ONE_FREE, free(others[i]));
+            COUNTED(kind_names[ONE_FREE], free(others[i]));
     }
 }
 
@@ -64,9 +55,9 @@ static void *own(void *argument) {
     pthread_barrier_wait(&turn); /* asleep while the other frees */
     wake_up();
     for (size_t i = 0; i < blocks_most; i += GROUP)
-        COUNTED(GROUP_TAKE, take_range(i, i + GROUP));
+        COUNTED(kind_names[GROUP_TAKE], take_range(i, i + GROUP));
     for (size_t i = 0; i < blocks_most; i += GROUP)
-        COUNTED(GROUP_FREE, free_range(i, i + GROUP));
+        COUNTED(kind_names[GROUP_FREE], free_range(i, i + GROUP));
     return argument;
 }
 
@@ -79,7 +70,7 @@ static int worker(void) {
     pthread_barrier_wait(&turn);
     CALLGRIND_START_INSTRUMENTATION;
     for (size_t i = 0; i < blocks_most; i += GROUP)
-        COUNTED(GROUP_REMOTE, free_range(i, i + GROUP));
+        COUNTED(kind_names[GROUP_REMOTE], free_range(i, i + GROUP));
     pthread_barrier_wait(&turn);
     join_thread(owner);
     return 0;
@@ -88,23 +79,13 @@ static int worker(void) {
 static long counts[KINDS][COUNTS_MOST];
 static size_t count_of[KINDS];
 
-/* Each part of the tool's output says what it counted ("desc: Trigger: ..."), and how many ("summary: ..."). */
-static void read_counts(const char *path) {
-    static char line[4096];
-    FILE *file = fopen(path, "r");
-    int kind = KINDS;
+static void note(const char *name, long instructions) {
+    int kind = 0;
 
-    CHECK(file != NULL);
-    while (fgets(line, sizeof line, file) != NULL) {
-        if (strncmp(line, "desc: Trigger:", 14) == 0)
-            for (kind = 0; kind < KINDS && strstr(line, kind_names[kind]) == NULL;)
-                kind++;
-        if (kind == KINDS || strncmp(line, "summary:", 8) != 0)
-            continue;
-        CHECK(count_of[kind] < COUNTS_MOST);
-        counts[kind][count_of[kind]++] = strtol(line + 8, NULL, 10);
-    }
-    fclose(file);
+    while (kind < KINDS && strcmp(name, kind_names[kind]) != 0)
+        kind++;
+    CHECK(kind < KINDS && count_of[kind] < COUNTS_MOST);
+    counts[kind][count_of[kind]++] = instructions;
 }
 
 static int ascending(const void *a, const void *b) {
@@ -126,33 +107,10 @@ static void check_counts(void) {
     }
 }
 
-static void without_library(void) {
-    unsetenv("LD_PRELOAD");
-}
-
 int main(int argc, char **argv) {
-    static char valgrind[] = "valgrind", tool[] = "--tool=callgrind", quiet[] = "-q",
-                no_start[] = "--instr-atstart=no", together[] = "--combine-dumps=yes",
-                program[] = "/bin/true", word[] = "worker", none[] = "--callgrind-out-file=/dev/null";
-    static struct ran ran;
-    char path[] = "/tmp/bounded_work.XXXXXX", out[sizeof path + 40];
-
     if (is_worker(argc, argv))
         return worker();
-    if (run(&ran, (char *[]){valgrind, tool, quiet, none, program, NULL}, NULL, without_library) != 0)
-        skip("valgrind is not here (Debian: valgrind), or cannot run a plain program");
-    int fd = mkstemp(path);
-    CHECK(fd >= 0);
-    close(fd);
-    snprintf(out, sizeof out, "--callgrind-out-file=%s", path);
-    run(&ran, (char *[]){valgrind, tool, quiet, no_start, together, out, self_path(), word, NULL}, NULL,
-        NULL);
-    if (ran.status != 0)
-        show(&ran);
-    else
-        read_counts(path);
-    unlink(path);
-    CHECK(ran.status == 0);
+    counted_run(note);
     check_counts();
     return bars_result();
 }
