@@ -76,15 +76,16 @@ void spare_remove(struct large *large) {
     spare_count(large, false);
 }
 
-/* The first filled bin from `bin` on, BINS if there is none. */
-static unsigned spare_next_bin(unsigned bin) {
-    if (bin >= BINS)
+/* The first filled bin from `bin` to `last`, BINS if there is none. */
+static unsigned spare_next_bin(unsigned bin, unsigned last) {
+    if (bin > last)
         return BINS;
     unsigned word = bin / 64;
     uint64_t bits = spares.filled[word] & ~0ULL << bin % 64;
-    while (!bits && ++word < SPARE_WORDS)
+    while (!bits && ++word <= last / 64)
         bits = spares.filled[word];
-    return bits ? word * 64 + bits_lowest(bits) : BINS;
+    unsigned next = bits ? word * 64 + bits_lowest(bits) : BINS;
+    return next <= last ? next : BINS;
 }
 
 static bool spare_is_of(const struct large *large, enum spare_kind kind) {
@@ -100,10 +101,10 @@ static struct large *spare_look(unsigned bin, size_t alignment, enum spare_kind 
 }
 
 struct large *spare_find(size_t bytes, size_t most, size_t alignment, enum spare_kind kind) {
-    unsigned last = spare_bin(most);
+    unsigned longest = spare_bin(most), last = longest < BINS ? longest : BINS - 1;
     struct large *large = NULL;
-    for (unsigned bin = spare_next_bin(spare_bin(bytes)); !large && bin <= last && bin < BINS;
-         bin = spare_next_bin(bin + 1))
+    for (unsigned bin = spare_next_bin(spare_bin(bytes), last); !large && bin < BINS;
+         bin = spare_next_bin(bin + 1, last))
         large = spare_look(bin, alignment, kind);
     ASSERT(P1, !large || large->extent >= bytes);
     return large;

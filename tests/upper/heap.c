@@ -985,14 +985,16 @@ static void heap_yields_what_is_at_hand(void **state) {
     (void)state;
     if (has(verify_free))
         skip();
-    unsigned idle = sizeclass_of(20000), used = sizeclass_of(24000), little = sizeclass_of(2000);
+    unsigned idle = sizeclass_of(20000), used = sizeclass_of(24000), little = sizeclass_of(2000),
+             small = sizeclass_of(64);
     heap_configure(8, 0, 32 * MIB, false);
     struct heap *heap = heap_take();
     for (unsigned i = 0; i < MANY; i++)
         take_block(heap, idle);
     take_blocks(heap, little, FEW);
+    take_blocks(heap, small, MANY);
     give_all(heap);
-    assert_true(pack_waits(&heap->packs, idle));
+    assert_true(pack_waits(&heap->packs, idle) && is_one_of(heap->full, small));
     for (unsigned i = 0; i < MANY; i++)
         take_block(heap, used);
     for (unsigned i = 0; i < MANY / 2; i++)
@@ -1011,6 +1013,7 @@ static void heap_yields_what_is_at_hand(void **state) {
     assert_in_range(superslab_dirty_bytes(), dirty + (MANY - 12) * 20000, SIZE_MAX);
     assert_int_equal(heap_held(heap, used), kept);
     assert_int_equal(heap_held(heap, little), few);
+    assert_true(is_one_of(heap->full, used) && !is_one_of(heap->full, small)); /* which is not asked again */
     end_many_in_use(heap);
 }
 
