@@ -118,7 +118,7 @@ static ALWAYS_INLINE bool bits_set(uint64_t *word, uint64_t number) {
 static ALWAYS_INLINE uint64_t bits_product(uint64_t a, uint64_t b, uint64_t *upper) {
 #if defined(__x86_64__)
     uint64_t lower; /* gcc keeps a product of 128 bits on the stack */
-    __asm__("mulq %3" : "=a"(lower), "=d"(*upper) : "0"(a), "rm"(b) : "cc");
+    __asm__("mulq %3" : "=a"(lower), "=d"(*upper) : "0"(a), "r"(b) : "cc");
     return lower;
 #else
     __extension__ unsigned __int128 product = a;

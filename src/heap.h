@@ -84,9 +84,9 @@ struct heap {
     uint64_t flushed, flushed_before; /* bytes given back to slabs, and what purge has seen of it */
     size_t touched;                   /* bytes that are not in heap_touched_bytes yet */
     struct visit visit;               /* taken by whoever works on the slabs: the thread, or a visitor */
-    uint64_t full
-        [HEAP_CLASS_WORDS]; /* classes whose magazine was full since little was found at hand of them, for a large block */
-    uint64_t hollow[HEAP_CLASS_WORDS]; /* those that have a slab of which three quarters are free */
+    /* The thread's: classes whose magazine was full since little was found in it. Inside `visit`: those that have a slab of which three
+     * quarters are free. */
+    uint64_t full[HEAP_CLASS_WORDS], hollow[HEAP_CLASS_WORDS];
     struct slab *tidied; /* the last one of its own that a visitor looked at, and where it stood */
     uint8_t tidied_class, tidied_bin;
     uint8_t

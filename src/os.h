@@ -115,7 +115,7 @@ void os_keep_small(void *table, size_t bytes);
  * that a program which needs only one makes no call for it. */
 void os_name(void *address, size_t bytes, enum os_use use);
 
-/* Bytes of a page of the kernel. On x86-64 there is one size only (System V ABI, 3.3.1): no call asks for it. */
+/* Bytes of a page of the kernel. Linux has one size only on x86-64 (PAGE_SHIFT is 12 there): no call asks for it. */
 #if defined(__x86_64__)
 static ALWAYS_INLINE size_t os_page_size(void) {
     return 4096;

@@ -4,7 +4,7 @@
  * Of each of several sizes 16 MB are allocated, none freed, so that the heap takes slab after slab, or one large block after
  * the other, of memory that nobody has touched; whoever looks through all size classes each time shows it here, where no clock
  * would: new memory costs page faults, which are dearer. Then blocks of 64 bytes are freed in an order that has nothing to do with
- * where they lie. Instructions by callgrind, those of the loop included (four or five).
+ * where they lie. Instructions by callgrind, those of the loop included.
  *
  * SKIP without valgrind or its header.
  */
