@@ -237,17 +237,6 @@ static NOINLINE unsigned heap_put_neighbours(struct heap_class *mine, uint32_t t
     return found;
 }
 
-/* One that is not where slabs usually are, or may not be put back. False: it may not. */
-static COLD bool heap_put_odd(struct heap_class *mine, uint32_t tag, const void *block) {
-    struct slab *slab = pagemap_record_tagged(block, tag);
-    bool pushed = slab && slab_push_one(slab, block);
-    if (pushed)
-        heap_settle(mine, slab);
-    else
-        heap_refuse(slab, block);
-    return pushed;
-}
-
 /* Whether the first blocks lie in one unit, as three of them tell. */
 static ALWAYS_INLINE bool heap_lie_together(void *const *blocks, unsigned count) {
     unsigned few = count < LOOKED_AT ? count : LOOKED_AT;
@@ -259,7 +248,7 @@ static ALWAYS_INLINE bool heap_lie_together(void *const *blocks, unsigned count)
  * wait for this one's. Returns how many were dealt with. docs/experiments/flush-by-runs.md */
 static NOINLINE unsigned heap_put_each(struct heap_class *mine, uint32_t tag, void *const *blocks,
                                        unsigned count) {
-    unsigned done = 0, refused = 0;
+    unsigned done = 0, odd = 0; /* not where slabs usually are, or they may not be put back */
     do {
         unsigned few = count - done < LOOKED_AT ? count - done : LOOKED_AT;
         for (unsigned end = done + few; done < end; done++) {
@@ -270,10 +259,10 @@ static NOINLINE unsigned heap_put_each(struct heap_class *mine, uint32_t tag, vo
                 LIKELY(slab_push_one(slab = pagemap_record_in_window(unit), block)))
                 heap_settle(mine, slab);
             else
-                refused += !heap_put_odd(mine, tag, block);
+                odd += heap_put_run(mine, tag, &blocks[done], 1);
         }
     } while (done < count && !heap_lie_together(blocks + done, count - done));
-    mine->out -= done - refused;
+    mine->out -= done - odd;
     return done;
 }
 
@@ -481,7 +470,7 @@ static void heap_make_room(struct heap *heap, unsigned class) {
     if (heap_let_guests_go(heap, class))
         return;
     struct heap_class *mine = &heap->class[class];
-    heap->full[class / 64] |= 1ULL << class % 64;
+    bits_set(&heap->full[class / 64], class);
     bool bursts = heap->fulls >= BULK || mine->sentinel != heap_sentinel(mine);
     if (heap_is_deep(mine) ? heap_keep_deep(heap, class, bursts) : heap_keep(heap, class, bursts))
         return;

@@ -38,9 +38,6 @@
  * first pages holds that (docs/experiments/stack-and-got.md). */
 enum { HEAP_BINS = 4, HEAP_COUNTED_CLASSES = has(counters) ? SIZECLASS_COUNT + 24 : 1 };
 
-/* Of a set of classes, a bit each. */
-enum { HEAP_CLASS_WORDS = (SIZECLASS_COUNT + 63) / 64 };
-
 /* Off the hit path: what stands behind a magazine. */
 struct heap_class {
     void **array;                /* NULL until the class is first used */
@@ -86,7 +83,7 @@ struct heap {
     struct visit visit;               /* taken by whoever works on the slabs: the thread, or a visitor */
     /* The thread's: classes whose magazine was full since little was found in it. Inside `visit`: those that have a slab of which three
      * quarters are free. */
-    uint64_t full[HEAP_CLASS_WORDS], hollow[HEAP_CLASS_WORDS];
+    uint64_t full[SIZECLASS_SET_WORDS], hollow[SIZECLASS_SET_WORDS];
     struct slab *tidied; /* the last one of its own that a visitor looked at, and where it stood */
     uint8_t tidied_class, tidied_bin;
     uint8_t

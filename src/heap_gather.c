@@ -209,14 +209,14 @@ static bool heap_may_be_emptied(const struct heap *heap) {
 
 /* Takes the next one out of `classes`, from *class on by turns. False: there is none. */
 static bool heap_next_of(uint64_t *classes, unsigned *class) {
-    for (unsigned looked = 0; looked <= HEAP_CLASS_WORDS; looked++) {
+    for (unsigned looked = 0; looked <= SIZECLASS_SET_WORDS; looked++) {
         uint64_t word = classes[*class / 64] >> *class % 64;
         if (word) {
             *class += bits_lowest(word);
             classes[*class / 64] ^= 1ULL << *class % 64;
             return true;
         }
-        *class = (*class | 63) + 1 < 64 * HEAP_CLASS_WORDS ? (*class | 63) + 1 : 0;
+        *class = (*class | 63) + 1 < 64 * SIZECLASS_SET_WORDS ? (*class | 63) + 1 : 0;
     }
     return false;
 }
@@ -226,7 +226,7 @@ static bool heap_next_of(uint64_t *classes, unsigned *class) {
  * docs/experiments/outgrown-classes.md */
 static NOINLINE void heap_empty_slabs(struct heap *heap, unsigned growing, size_t enough) {
     bool for_large = growing == SIZECLASS_COUNT;
-    uint64_t classes[HEAP_CLASS_WORDS];
+    uint64_t classes[SIZECLASS_SET_WORDS];
     memcpy(classes, for_large ? heap->full : heap->hollow, sizeof classes);
     unsigned class = heap->emptied + 1u, emptied = 0;
     while (emptied < EMPTIED_AT_ONCE && superslab_dirty_bytes() < enough && heap_next_of(classes, &class)) {

@@ -44,13 +44,13 @@ static void heap_link(struct heap_class *class, struct slab *slab, unsigned bin)
 
 NOINLINE void heap_file_anew(struct heap_class *class, struct slab *slab) {
     unsigned blocks = slab->blocks, bin = heap_bin_of(slab->free, blocks);
-    bool moves = bin != slab->bin;
-    if (moves)
+    if (bin != slab->bin) {
         heap_unlink(class, slab);
-    if (bin == HEAP_NO_BIN)
-        return;
-    if (moves)
+        if (bin == HEAP_NO_BIN)
+            return;
         heap_link(class, slab, bin);
+    }
+    ASSERT(P2, bin != HEAP_NO_BIN);
     /* Rounded up: the first number of free blocks that is in the bin, and the last that is, or the last with which it is not empty. */
     unsigned least = (bin * blocks + 3) / 4,
              next = bin == HEAP_BINS - 1 ? blocks + 1 : ((bin + 1) * blocks + 3) / 4;

@@ -34,10 +34,9 @@
  * or the second list is marked in `waiting` or `asked`, or will be. */
 struct inbox {
     ALIGNED(64) struct slab *head[SIZECLASS_COUNT];
-    uint64_t waiting[(SIZECLASS_COUNT + 63) / 64];   /* a bit a class */
+    uint64_t waiting[SIZECLASS_SET_WORDS];           /* a bit a class */
     ALIGNED(64) struct slab *taken[SIZECLASS_COUNT]; /* the owner's, as all from here on */
-    uint64_t
-        asked[(SIZECLASS_COUNT + 63) / 64]; /* marks that are taken, and classes that are to be collected */
+    uint64_t asked[SIZECLASS_SET_WORDS]; /* marks that are taken, and classes that are to be collected */
 };
 
 enum { OUTBOX_BLOCKS = 256, OUTBOX_BYTES = OUTBOX_BLOCKS * SIZECLASS_POSTED_LEAST };

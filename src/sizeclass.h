@@ -32,6 +32,7 @@ enum {
     SIZECLASS_PLAINS = 8, /* for more alignment than SIZECLASS_COLOUR: 256 bytes, 512, ... 32 KiB */
     SIZECLASS_PLAIN_FIRST = 256,
     SIZECLASS_COUNT = SIZECLASS_USUAL + SIZECLASS_PLAINS,
+    SIZECLASS_SET_WORDS = (SIZECLASS_COUNT + 63) / 64, /* of a set of classes, a bit each */
     SIZECLASS_COLOUR = 64,     /* bytes from one colour to the next, at least: a cache line */
     SIZECLASS_TOLD_FROM = 6,   /* powers of two: alignments that classes are told apart by, ... */
     SIZECLASS_TOLD_APART = 12, /* ... as what is aligned to a page is aligned to more as far as its size is */

@@ -38,8 +38,7 @@ struct slab {
     uint8_t class, words;
     uint8_t bin; /* which list of the heap it is in */
     uint8_t units;
-    uint16_t bin_least,
-        bin_most; /* free blocks for which that is the right one, and it is not empty: fewer than carved */
+    uint16_t bin_least, bin_most; /* free blocks for which that is the right one; fewer than carved */
     uint16_t
         changes; /* times that blocks were taken or put back: tells a slab that is at rest; goes on in its next life */
 
