@@ -28,8 +28,7 @@ UPMOST = range(0xD00, 0xF00)  # where in a page glibc's threads have their first
 def executed(program, library):
     """Names of the library's functions that the program executes."""
     library = str(Path(library).resolve())
-    # No clock decides what is executed: on a slow machine memory would go home while the program runs. A small program gives no
-    # options: what reads this one does not count.
+    # No clock decides what is executed: on a slow machine memory would go home while the program runs.
     environment = {"PATH": os.environ["PATH"], "LD_PRELOAD": library, "HAKMEM_PURGE_DELAY": "3600000"}
     with tempfile.TemporaryDirectory() as folder:
         out = f"{folder}/out"
@@ -41,11 +40,16 @@ def executed(program, library):
     names = set(re.findall(rf":([A-Za-z_][\w.]*)\S* \[{re.escape(library)}\]$", said, re.M))
     if "malloc" not in names:
         sys.exit(f"callgrind names no malloc of {library}")
-    return {name for name in names if name == "options_read" or not name.startswith(("options_", "os_getenv"))}
+    return names
+
+
+def reads_options(name):
+    """A small program gives no options, so what reads one is not among the first."""
+    return name != "options_read" and name.startswith(("options_", "os_getenv"))
 
 
 def places(library):
-    """Where the last window of the code begins, and how long it is; {function: its address}, from readelf."""
+    """Where the code begins, where its last window does, and how long that is; {function: its address}, from readelf."""
 
     def told(option):
         return subprocess.run(["readelf", "-W", option, library], stdout=subprocess.PIPE, text=True, check=True).stdout
@@ -54,7 +58,14 @@ def places(library):
     end = int(begin, 16) + int(count, 16)
     symbol = re.compile(r"^ *\d+: (\w+) +\d+ FUNC +\w+ +\w+ +\d+ ([^\s@]+)", re.M)
     window = (end - 1) // WINDOW * WINDOW
-    return window, end - window, {name: int(at, 16) for at, name in symbol.findall(told("-s"))}
+    return int(begin, 16), window, end - window, {name: int(at, 16) for at, name in symbol.findall(told("-s"))}
+
+
+def table_apart(library):
+    """Whether the table of options, which comes last of what is only read, is alone in its window: the tables for unwinding end before that."""
+    told = subprocess.run(["readelf", "-SW", library], stdout=subprocess.PIPE, text=True, check=True).stdout
+    at, size = (int(word, 16) for word in re.search(r" \.rodata_rare +PROGBITS +(\w+) \w+ (\w+) ", told).groups())
+    return (at - 1) // WINDOW < (at + size - 1) // WINDOW
 
 
 def relocated(library):
@@ -80,14 +91,21 @@ def check(program):
     if not shutil.which("valgrind"):
         print("valgrind is not here")
         return 77
-    window, count, at = places(library)
-    names = executed(program, library)
+    begin, window, count, at = places(library)
+    ran = executed(program, library)
+    asked = {name for name in ran if reads_options(name)}
+    names = ran - asked
     elsewhere = sorted(name for name in names if at.get(name, window) < window)
     print(f"{len(names)} functions; the window that they lie in has {count} bytes")
     variant = os.environ["TESTED_VARIANT"]
     code = CODE.get(variant, CODE_USUALLY)
     if elsewhere or count > code:
         print(f"elsewhere: {', '.join(elsewhere) or 'none'}; at most {code} bytes: run tools/first_functions.sh, or see what has grown")
+    far = sorted(name for name in asked if at[name] >= begin + WINDOW)
+    apart = table_apart(library)
+    if not asked or far or not apart:
+        print(f"what reads options: {len(asked)} functions, of them not in the first 64 KiB: {', '.join(far) or 'none'}")
+        print(f"the table of options is {'apart' if apart else 'among the tables for unwinding'}")
     constants, most = relocated(library), RELOCATED.get(variant, RELOCATED_USUALLY)
     if constants > most:
         print(f"{constants} bytes of relocated constants, at most {most}: one of libc's functions more takes eight")
@@ -95,13 +113,13 @@ def check(program):
     aliased = entry is not None and entry % PAGE in UPMOST
     if aliased:
         print(f"where the thread's words are is told at {entry:#x}: loads of it may wait for what the upmost frames of a thread store")
-    return 1 if elsewhere or count > code or constants > most or aliased else 0
+    return 1 if elsewhere or count > code or not asked or far or not apart or constants > most or aliased else 0
 
 
 def write(program, libraries):
     names = {line for line in LIST.read_text(encoding="utf-8").split("\n") if line and not line.startswith("#")}
     for library in libraries:
-        names |= {name.split(".")[0] for name in executed(program, library)}
+        names |= {name.split(".")[0] for name in executed(program, library) if not reads_options(name)}
     LIST.write_text(TITLE + "".join(f"{name}\n" for name in sorted(names)), encoding="utf-8")
     return 0
 
