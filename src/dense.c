@@ -6,9 +6,11 @@
 enum {
     WHOLE = 256,
     DENSE = WHOLE / 4 * 3,
+    SPARSE_BELOW = WHOLE / 2,
     AVERAGED = 4,       /* looks */
     AVERAGED_RUNS = 16, /* ... where each that is freed tells: some that are not do not turn it to and fro */
-    FIRST_LOOKS = 8     /* at the first one of a kind */
+    FIRST_LOOKS = 8,    /* at the first one of a kind */
+    LOOK = 1 << 16      /* of a share: so many times LOOK is it told from */
 };
 
 static struct {
@@ -34,12 +36,15 @@ void dense_count(enum dense_kind kind, size_t units) {
 }
 
 static void dense_learn(enum dense_kind kind, uint32_t share) {
-    __atomic_store_n(&dense.kinds[kind].share, share + 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&dense.kinds[kind].share, LOOK + share + 1, __ATOMIC_RELAXED);
 }
 
-static void dense_average_share(uint32_t *place, uint32_t looks, uint32_t now) {
-    uint32_t share = __atomic_load_n(place, __ATOMIC_RELAXED);
-    __atomic_store_n(place, 1 + (share ? ((share - 1) * (looks - 1) + now) / looks : now), __ATOMIC_RELAXED);
+/* Over all looks until they are `most`. */
+static void dense_average_share(uint32_t *place, uint32_t most, uint32_t now) {
+    uint32_t told = __atomic_load_n(place, __ATOMIC_RELAXED), share = told % LOOK,
+             looks = told / LOOK < most ? told / LOOK + 1 : most;
+    share = 1 + (share ? ((share - 1) * (looks - 1) + now) / looks : now);
+    __atomic_store_n(place, looks * LOOK + share, __ATOMIC_RELAXED);
 }
 
 static NOINLINE void dense_average(enum dense_kind kind, uint32_t now) {
@@ -59,7 +64,7 @@ static uint32_t dense_look(uintptr_t watched) {
 static void dense_guess(void) {
     dense_learn(DENSE_SHORT, WHOLE);
     for (enum dense_kind kind = DENSE_LONG; kind < DENSE_KINDS; kind++)
-        dense_learn(kind, 0);
+        dense_learn(kind, SPARSE_BELOW);
 }
 
 /* The large ones are watched as one kind. */
@@ -109,11 +114,21 @@ void dense_tell(enum dense_kind kind, size_t resident, size_t bytes) {
         dense_average(kind, (uint32_t)(resident / (bytes / WHOLE)));
 }
 
+/* Of the large ones, what they tell together where one of them has told nothing; 0: nothing was told. */
+static uint32_t dense_share(enum dense_kind kind) {
+    uint32_t told = __atomic_load_n(&dense.kinds[kind].share, __ATOMIC_RELAXED);
+    if (told == 0 && kind >= DENSE_LARGE)
+        told = __atomic_load_n(&dense.any_large, __ATOMIC_RELAXED);
+    return told % LOOK;
+}
+
 enum dense_known dense_known(enum dense_kind kind) {
-    uint32_t share = __atomic_load_n(&dense.kinds[kind].share, __ATOMIC_RELAXED);
-    if (share == 0 && kind >= DENSE_LARGE)
-        share = __atomic_load_n(&dense.any_large, __ATOMIC_RELAXED);
+    uint32_t share = dense_share(kind);
     return share == 0 ? DENSE_UNKNOWN : share > DENSE ? DENSE_YES : DENSE_NO;
+}
+
+bool dense_is_sparse(enum dense_kind kind) {
+    return dense_share(kind) <= SPARSE_BELOW;
 }
 
 static size_t dense_units_of(enum dense_kind kind) {

@@ -14,7 +14,8 @@
  *     DENSE_LARGER   ... of DENSE_LARGER_LEAST                              likewise
  *     DENSE_LARGEST  ... of the most that a run has                         likewise
  *
- * P1  a kind is known to be dense only if three quarters of what was looked at of it last, on average, were in memory; one of the three
+ * P1  a kind is known to be dense only if three quarters of what was looked at of it last, on average, were in memory (of all that was, while
+ *     that is little); one of the three
  *     large ones, of which nothing was looked at, if that is so of them together
  *
  * Called by slab, spare, large and superslab, by any thread: all that is known is a hint, in relaxed atomics that pair with nothing.
@@ -61,6 +62,10 @@ void dense_watch(enum dense_kind kind, void *start, size_t units, bool probe);
 void dense_tell(enum dense_kind kind, size_t resident, size_t bytes);
 
 enum dense_known dense_known(enum dense_kind kind);
+
+/* Less than half of it is touched, on that average, or nothing is known yet: in huge pages it would be more than twice as large, and tell
+ * nothing. */
+bool dense_is_sparse(enum dense_kind kind);
 
 /* Units in use of the three large kinds. */
 size_t dense_large_units(void);

@@ -233,14 +233,22 @@ static void large_lay(struct large *large, size_t size, size_t bytes, enum large
     ASSERT(P1, (size_t)(large->start - unit) <= room);
 }
 
+/* What is hardly touched gets small pages in a heap of huge ones, too; and so what is to tell whether it is, *probe. */
+static enum superslab_use large_run_use(size_t bytes, enum large_wish wish, bool *probe) {
+    if (wish == LARGE_PLAIN && large_run_fills(bytes, probe))
+        return SUPERSLAB_FILLS;
+    bool sparse = wish == LARGE_PLAIN && dense_is_sparse(dense_kind_of_run(bytes >> UNIT_SHIFT));
+    return *probe || sparse ? SUPERSLAB_SPARSE : SUPERSLAB_MIXED;
+}
+
 static struct large *large_new_run(size_t size, size_t bytes, enum large_wish wish, bool *zeroed) {
     unsigned units = (unsigned)(bytes >> UNIT_SHIFT);
     struct large *large = large_take_record();
     if (!large)
         return NULL;
-    bool probe = wish == LARGE_PROBE, fills = wish == LARGE_PLAIN && large_run_fills(bytes, &probe);
-    struct superslab_run run =
-        wish == LARGE_ROOM ? superslab_take_roomy(units) : superslab_take(units, fills);
+    bool probe = wish == LARGE_PROBE;
+    struct superslab_run run = wish == LARGE_ROOM ? superslab_take_roomy(units)
+                                                  : superslab_take(units, large_run_use(bytes, wish, &probe));
     if (!run.start) {
         large_give_record(large);
         return NULL;

@@ -30,11 +30,20 @@ static bool slab_is_whole(enum dense_kind kind) {
     return dense_known(kind) == DENSE_YES && superslab_seems_large();
 }
 
-/* Whether all pages of a slab will be touched whose blocks are all handed out, as far as is known, and it is no probe. */
-static bool slab_touches_all(unsigned class) {
+/* The same where blocks are longer than those that surely have all of their pages touched. */
+static NOINLINE enum superslab_use slab_use_of_longer(enum dense_kind kind, bool fills) {
     static uint32_t whole;
+    if (!slab_is_whole(kind))
+        return dense_is_sparse(kind) ? SUPERSLAB_SPARSE : SUPERSLAB_MIXED;
+    return dense_probe_is_due(&whole) ? SUPERSLAB_SPARSE : fills ? SUPERSLAB_FILLS : SUPERSLAB_MIXED;
+}
+
+/* `fills`: all of its blocks will be handed out. */
+static enum superslab_use slab_use(unsigned class, bool fills) {
     enum dense_kind kind = slab_dense_kind(class);
-    return LIKELY(kind == DENSE_SURELY) || (slab_is_whole(kind) && !dense_probe_is_due(&whole));
+    if (UNLIKELY(kind != DENSE_SURELY))
+        return slab_use_of_longer(kind, fills);
+    return fills ? SUPERSLAB_FILLS : SUPERSLAB_MIXED;
 }
 
 /* A record with a run of `units`, or of fewer. NULL: no memory. */
@@ -43,17 +52,17 @@ static struct slab *slab_take_new(struct slab_hand **hand, unsigned class, unsig
     struct slab *slab = slab_take_record(class);
     if (!slab)
         return NULL;
-    fills = fills && slab_touches_all(class);
-    struct superslab_run run = superslab_take_some(least, units, fills);
+    enum superslab_use use = slab_use(class, fills);
+    struct superslab_run run = superslab_take_some(least, units, use);
     if (UNLIKELY(!run.start) && *hand)
-        run = slab_hand_yield(*hand, least, units, fills);
+        run = slab_hand_yield(*hand, least, units, use);
     if (!run.start) {
         slab_give_record(slab);
         return NULL;
     }
     slab_stand(slab, &run);
     if (UNLIKELY(*hand || run.waited))
-        slab_hand_follow(hand, class, &run, fills);
+        slab_hand_follow(hand, class, &run, use);
     return slab;
 }
 

@@ -106,13 +106,14 @@ struct slab *slab_hand_take(struct slab_hand *hand, unsigned class, unsigned uni
 }
 
 /* As many more as the last one as half of the hand has room for. */
-static NOINLINE void slab_hand_take_more(struct slab_hand *hand, unsigned class, unsigned units, bool fills) {
+static NOINLINE void slab_hand_take_more(struct slab_hand *hand, unsigned class, unsigned units,
+                                         enum superslab_use use) {
     struct superslab_run runs[AT_ONCE];
     struct slab *records[AT_ONCE];
     unsigned room = (hand->most - hand->units) / 2u / units, free = SLAB_HAND_MOST - hand->count;
     room = room < free ? room : free;
     unsigned count = slab_hand_take_records(class, records, room < AT_ONCE ? room : AT_ONCE);
-    unsigned have = superslab_take_more(runs, count, units, fills);
+    unsigned have = superslab_take_more(runs, count, units, use);
     if (have < count)
         slab_hand_give_records(records + have, count - have);
     while (have-- > 0) { /* the first one is to be used first */
@@ -124,7 +125,8 @@ static NOINLINE void slab_hand_take_more(struct slab_hand *hand, unsigned class,
     }
 }
 
-void slab_hand_follow(struct slab_hand **place, unsigned class, const struct superslab_run *run, bool fills) {
+void slab_hand_follow(struct slab_hand **place, unsigned class, const struct superslab_run *run,
+                      enum superslab_use use) {
     slab_hand_learn(place, run->waited);
     struct slab_hand *hand = *place;
     if (!hand)
@@ -134,14 +136,15 @@ void slab_hand_follow(struct slab_hand **place, unsigned class, const struct sup
     else if (hand->row < IN_A_ROW)
         hand->row++;
     else
-        slab_hand_take_more(hand, class, run->units, fills);
+        slab_hand_take_more(hand, class, run->units, use);
 }
 
-struct superslab_run slab_hand_yield(struct slab_hand *hand, unsigned least, unsigned most, bool fills) {
+struct superslab_run slab_hand_yield(struct slab_hand *hand, unsigned least, unsigned most,
+                                     enum superslab_use use) {
     if (hand->count == 0)
         return (struct superslab_run){0};
     slab_hand_give_all(hand);
-    return superslab_take_some(least, most, fills);
+    return superslab_take_some(least, most, use);
 }
 
 static bool slab_hand_has_room(const struct slab_hand *hand, const struct slab *slab) {

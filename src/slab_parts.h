@@ -90,12 +90,13 @@ NOINLINE struct slab *slab_hand_take(struct slab_hand *hand, unsigned class, uns
  * for it: until then this, and what follows, may be left out. */
 NOINLINE void slab_hand_learn(struct slab_hand **hand, bool waited);
 
-/* The same of a run that was taken for a slab of `class`, `fills` as it was asked for. The hand may take more with it. */
+/* The same of a run that was taken for a slab of `class`, `use` as it was asked for. The hand may take more with it. */
 NOINLINE void slab_hand_follow(struct slab_hand **hand, unsigned class, const struct superslab_run *run,
-                               bool fills);
+                               enum superslab_use use);
 
 /* There is no memory: what is at hand is given back, and superslab_take_some asked again if there was something. */
-COLD struct superslab_run slab_hand_yield(struct slab_hand *hand, unsigned least, unsigned most, bool fills);
+COLD struct superslab_run slab_hand_yield(struct slab_hand *hand, unsigned least, unsigned most,
+                                          enum superslab_use use);
 
 /* A slab was deleted: its run and record stay in the hand. False: it may not hold that much. */
 NOINLINE bool slab_hand_put(struct slab_hand **hand, struct slab *slab);

@@ -245,6 +245,13 @@ static bool superslab_grows_huge(void) {
     return (superslabs.huge_from == 0 || superslab_is_full()) && superslab_wants_huge();
 }
 
+/* Whether new address space for such a run is to have huge pages, where that of most of the heap would have them if `usual`. */
+static bool superslab_grows_huge_for(enum superslab_use use, bool usual) {
+    if (use == SUPERSLAB_SPARSE)
+        return usual && superslabs.huge_from == 0;
+    return usual || (use == SUPERSLAB_FILLS && superslabs.sorts && superslab_may_sort());
+}
+
 /* Only small pages tell how blocks are written. */
 static bool superslab_wants_to_learn(void) {
     return superslab_is_full() && superslab_is_large_and_dense(dense_units(true)) && !superslab_grows_huge();
@@ -312,16 +319,17 @@ static void superslab_mix(void) {
 }
 
 /* Maps address space for a run of `units`: half as much again as there is, or what can still be had. */
-static bool superslab_grow(unsigned units, bool fills) {
+static bool superslab_grow(unsigned units, enum superslab_use use) {
     if (superslabs.count == 0)
         superslab_prepare();
-    bool huge = superslab_grows_huge(), apart = !huge && fills && superslabs.sorts && superslab_may_sort();
+    bool usual = superslab_grows_huge(), huge = superslab_grows_huge_for(use, usual),
+         apart = huge != usual || (use == SUPERSLAB_SPARSE && superslabs.sorts);
     size_t count = superslab_mapped() / 2 / SUPERSLAB_UNITS;
     count = count < 1 || apart || superslab_wants_to_learn() ? 1
             : count > GROW_LARGEST                           ? GROW_LARGEST
                                                              : count;
     for (; count >= 1; count /= 2)
-        if (superslab_map(count, huge || apart))
+        if (superslab_map(count, huge))
             return true;
     if (superslabs.sorts) {
         superslab_mix();
@@ -372,25 +380,26 @@ static bool superslab_is_warm(const struct superslab *home, unsigned units) {
 
 /* Each among its own, the one in huge pages, the other in small ones; but first what is in memory. NULL: new address space is better
  * than what there is. docs/experiments/huge-pages.md */
-static NOINLINE struct superslab *superslab_find_sorted(unsigned units, bool fills) {
+static NOINLINE struct superslab *superslab_find_sorted(unsigned units, enum superslab_use use) {
+    bool fills = use == SUPERSLAB_FILLS;
     struct superslab *own = superslab_find_kind(units, fills), *other = superslab_find_kind(units, !fills);
     if (!superslab_is_warm(own, units) && superslab_is_warm(other, units))
         return other;
-    bool may_mix = fills ? !superslab_may_sort() : superslab_wants_huge();
+    bool may_mix = fills ? !superslab_may_sort() : use != SUPERSLAB_SPARSE && superslab_wants_huge();
     return own || !may_mix ? own : other;
 }
 
 /* A superslab with a free run of `units`, if one suits. */
-static struct superslab *superslab_find_for(unsigned units, bool fills) {
-    return superslabs.sorts ? superslab_find_sorted(units, fills) : superslab_find(units);
+static struct superslab *superslab_find_for(unsigned units, enum superslab_use use) {
+    return superslabs.sorts ? superslab_find_sorted(units, use) : superslab_find(units);
 }
 
 /* ... of new address space if there is none, and any if there is no more. */
-static struct superslab *superslab_find_or_grow(unsigned units, bool fills) {
-    struct superslab *home = superslab_find_for(units, fills);
+static struct superslab *superslab_find_or_grow(unsigned units, enum superslab_use use) {
+    struct superslab *home = superslab_find_for(units, use);
     if (home)
         return home;
-    home = superslab_grow(units, fills) ? superslab_find_kind(units, fills) : NULL;
+    home = superslab_grow(units, use) ? superslab_find_kind(units, use == SUPERSLAB_FILLS) : NULL;
     return home ? home : superslab_find(units);
 }
 
@@ -398,8 +407,8 @@ static struct superslab *superslab_find_or_grow(unsigned units, bool fills) {
 static struct superslab *superslab_find_roomy(void) {
     size_t free = superslabs.free_units + superslabs.field_used - superslabs.field_units;
     bool few = free < superslab_mapped() / 2 && superslab_may_begin();
-    struct superslab *home = few ? superslab_find_or_grow(SUPERSLAB_RUN_LARGEST, false)
-                                 : superslab_find_for(SUPERSLAB_RUN_LARGEST, false);
+    struct superslab *home = few ? superslab_find_or_grow(SUPERSLAB_RUN_LARGEST, SUPERSLAB_MIXED)
+                                 : superslab_find_for(SUPERSLAB_RUN_LARGEST, SUPERSLAB_MIXED);
     return home && superslab_roomy(home) ? home : NULL;
 }
 
@@ -417,11 +426,11 @@ static struct superslab_run superslab_hand_out_run(struct superslab *home, unsig
     return run;
 }
 
-static struct superslab_run superslab_take_run(unsigned units, bool fills, bool grows) {
+static struct superslab_run superslab_take_run(unsigned units, enum superslab_use use, bool grows) {
     struct superslab_run run = {0};
     struct superslab *home = grows ? superslab_find_roomy() : NULL;
     if (!home)
-        home = superslab_find_or_grow(units, fills);
+        home = superslab_find_or_grow(units, use);
     if (home) {
         unsigned from = superslab_place(home, units, grows);
         bool begins = grows && superslabs.huge_from == 0 && !(superslab_begun(home) >> from & 1);
@@ -449,7 +458,15 @@ static NOINLINE struct superslab_run superslab_take_warm(unsigned least, unsigne
     return (struct superslab_run){0};
 }
 
-/* From now on what fills its pages and what does not lie apart, where `most` units of the first would come in small pages for the second's
+/* From now on what fills its pages and what does not lie apart, if there are addresses enough. */
+static void superslab_sort(void) {
+    if (!superslabs.asks_nothing && os_addresses_are_few())
+        superslab_mix();
+    else
+        __atomic_store_n(&superslabs.sorts, true, __ATOMIC_RELAXED);
+}
+
+/* The same where `most` units of the first would come in small pages for the second's
  * sake; but as long as some are dirty anywhere, those are taken first. A small process never comes here. */
 static NOINLINE struct superslab_run superslab_take_warm_or_sort(unsigned least, unsigned most) {
     struct superslab_run run = {0};
@@ -459,16 +476,22 @@ static NOINLINE struct superslab_run superslab_take_warm_or_sort(unsigned least,
         return run;
     if (superslabs.dirty_units > 0)
         run = superslab_take_warm(least, most);
-    if (!run.start && !superslabs.asks_nothing && os_addresses_are_few())
-        superslab_mix();
-    else if (!run.start)
-        __atomic_store_n(&superslabs.sorts, true, __ATOMIC_RELAXED);
+    if (!run.start)
+        superslab_sort();
     return run;
 }
 
+/* The same where what is sparse would come in huge pages for the others' sake. docs/experiments/hardly-touched.md */
+static COLD void superslab_sort_for_sparse(unsigned units) {
+    const struct superslab *home = superslab_find(units);
+    bool comes_huge = home ? home->huge && !superslab_is_warm(home, units) : superslab_grows_huge();
+    if (comes_huge && !superslabs.mixes && superslabs.huge_from > 0)
+        superslab_sort();
+}
+
 /* True when a run of `units` would be of memory that nobody has touched, or not much, while dirty ones lie elsewhere. */
-static bool superslab_is_cold(unsigned units, bool fills) {
-    return superslabs.dirty_units > 0 && !superslab_is_warm(superslab_find_for(units, fills), units);
+static bool superslab_is_cold(unsigned units, enum superslab_use use) {
+    return superslabs.dirty_units > 0 && !superslab_is_warm(superslab_find_for(units, use), units);
 }
 
 /* Once a run is taken: where addresses were mapped for it what is dirty in fields would stay beside it. */
@@ -477,16 +500,18 @@ static inline void superslab_end_growth(size_t mapped_before) {
         superslab_make_room(true, (superslabs.mapped_units - mapped_before) * UNIT_SIZE);
 }
 
-struct superslab_run superslab_take_some(unsigned least, unsigned most, bool fills) {
+struct superslab_run superslab_take_some(unsigned least, unsigned most, enum superslab_use use) {
     struct superslab_run run = {0};
     bool waited = lock_take(&superslabs.lock);
     size_t mapped = superslabs.mapped_units;
-    if ((least < most || superslabs.fields > 0) && superslab_is_cold(most, fills))
+    if ((least < most || superslabs.fields > 0) && superslab_is_cold(most, use))
         run = superslab_take_warm(least, most);
-    if (!run.start && fills && !superslabs.sorts && superslab_may_sort())
+    if (!run.start && use == SUPERSLAB_FILLS && !superslabs.sorts && superslab_may_sort())
         run = superslab_take_warm_or_sort(least, most);
+    if (use == SUPERSLAB_SPARSE && !superslabs.sorts)
+        superslab_sort_for_sparse(most);
     if (!run.start)
-        run = superslab_take_run(most, fills, false);
+        run = superslab_take_run(most, use, false);
     superslab_end_growth(mapped);
     lock_release(&superslabs.lock);
     run.waited = waited;
@@ -494,10 +519,11 @@ struct superslab_run superslab_take_some(unsigned least, unsigned most, bool fil
 }
 
 /* Of one superslab, and at once: as many as lie in what is dirty there. */
-unsigned superslab_take_more(struct superslab_run *runs, unsigned count, unsigned units, bool fills) {
+unsigned superslab_take_more(struct superslab_run *runs, unsigned count, unsigned units,
+                             enum superslab_use use) {
     unsigned have = 0;
     lock_take(&superslabs.lock);
-    struct superslab *home = superslab_find_for(units, fills);
+    struct superslab *home = superslab_find_for(units, use);
     uint64_t left = home ? home->dirty : 0, places;
     for (; have < count && (places = superslab_run_starts(left, units)) != 0; have++) {
         unsigned from = bits_lowest(places);
@@ -514,13 +540,13 @@ unsigned superslab_take_more(struct superslab_run *runs, unsigned count, unsigne
     return have;
 }
 
-struct superslab_run superslab_take(unsigned units, bool fills) {
-    return superslab_take_some(units, units, fills);
+struct superslab_run superslab_take(unsigned units, enum superslab_use use) {
+    return superslab_take_some(units, units, use);
 }
 
 struct superslab_run superslab_take_roomy(unsigned units) {
     lock_take(&superslabs.lock);
-    struct superslab_run run = superslab_take_run(units, false, true);
+    struct superslab_run run = superslab_take_run(units, SUPERSLAB_MIXED, true);
     lock_release(&superslabs.lock);
     return run;
 }

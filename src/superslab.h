@@ -14,7 +14,8 @@
  * P4  pages are only given home of units that this room mapped and that nobody has
  *
  * The lowest superslab with a run that fits is used first, so that the high ones drain. In a heap of which some MiB are touched as a
- * whole, and others may not be, that is the lowest in huge pages for the one, in small ones for the other. Large blocks that are
+ * whole, and others may not be, that is the lowest in huge pages for the one, in small ones for the other; of a large one most of which is, in
+ * huge ones but for what is hardly touched. Large blocks that are
  * written whole lie in fields: neighbouring superslabs in huge pages, where a run may go on in the next one and the shortest that fits
  * is taken; others get only what is dirty there. One lock of rank 5; purging takes units out, advises outside the lock, and puts them back. Finding a run takes bounded time:
  * three words of a bitmap and one superslab, for each of the two kinds; in a field, the words of all fields, 2 GiB at most.
@@ -53,6 +54,13 @@ struct superslab {
     };
 };
 
+/* What a run is for, as far as the caller knows, and so which pages suit it; each lies among its own. */
+enum superslab_use {
+    SUPERSLAB_MIXED, /* nothing is known: as most of the heap */
+    SUPERSLAB_FILLS, /* all pages will be touched soon: huge ones pay whatever the rest of the heap is like */
+    SUPERSLAB_SPARSE /* most may never be, or it is to tell: small ones, unless the heap has huge ones from its first byte on */
+};
+
 struct superslab_run {
     unsigned char *start; /* NULL: no memory */
     struct superslab *home;
@@ -62,17 +70,17 @@ struct superslab_run {
     bool waited; /* another thread was at it meanwhile */
 };
 
-/* Takes `units` (1..SUPERSLAB_RUN_LARGEST) neighbouring units. `fills`: all of their pages will be touched soon, so that huge ones pay whatever
- * the rest of the heap is like; such runs lie side by side then. */
-struct superslab_run superslab_take(unsigned units, bool fills);
+/* Takes `units` (1..SUPERSLAB_RUN_LARGEST) neighbouring units; what is in memory already first. */
+struct superslab_run superslab_take(unsigned units, enum superslab_use use);
 
 /* The same of `most` units; or fewer, `least` of them or more, where those that are free and hold memory lie about in shorter runs.
  * docs/experiments/warm-pieces.md */
-struct superslab_run superslab_take_some(unsigned least, unsigned most, bool fills);
+struct superslab_run superslab_take_some(unsigned least, unsigned most, enum superslab_use use);
 
 /* Up to `count` runs of `units` at once, of memory that was in use before. Returns how many: none if what superslab_take would take
  * was not. */
-unsigned superslab_take_more(struct superslab_run *runs, unsigned count, unsigned units, bool fills);
+unsigned superslab_take_more(struct superslab_run *runs, unsigned count, unsigned units,
+                             enum superslab_use use);
 
 /* True when the heap holds enough of what is dense for that to get huge pages; of what is not, perhaps more. */
 bool superslab_may_sort(void);

@@ -685,8 +685,8 @@ static void alloc_uses_all_there_is_before_it_refuses(void **state) {
         kernel.map.refuse = kernel.unmap.refuse = ALWAYS;
         for (void **block; (block = alloc_malloc(28000)) != NULL; list = block)
             *block = list;
-        assert_null(
-            superslab_take(4, false).start); /* single units may be left over, but no room for a slab */
+        assert_null(superslab_take(4, SUPERSLAB_MIXED)
+                        .start); /* single units may be left over, but no room for a slab */
         for (unsigned i = 0; i < ARRAY_LENGTH(freed); i++)
             assert_int_not_equal(pagemap_kind(pagemap_tag(freed[i])), SIZECLASS_COUNT - 1);
         for (void *next; list; list = next) {

@@ -23,8 +23,9 @@ static struct {
     bool pieces;    /* what is free lies about in the shortest runs that will do */
     unsigned fewer; /* runs than are asked for come in advance */
     unsigned waits,
-        calls;          /* how many of the next calls have to wait for another thread; how many there were */
-    bool large, filled; /* what is said of the heap; what was said of the last run */
+        calls;  /* how many of the next calls have to wait for another thread; how many there were */
+    bool large; /* what is said of the heap */
+    enum superslab_use use; /* what was said of the last run */
     struct superslab home;
 } arena;
 
@@ -74,8 +75,8 @@ bool superslab_seems_large(void) {
     return arena.large;
 }
 
-struct superslab_run superslab_take_some(unsigned least, unsigned units, bool fills) {
-    arena.filled = fills;
+struct superslab_run superslab_take_some(unsigned least, unsigned units, enum superslab_use use) {
+    arena.use = use;
     if (!arena.start)
         arena_map();
     bool waited = arena_waits();
@@ -88,8 +89,9 @@ struct superslab_run superslab_take_some(unsigned least, unsigned units, bool fi
     return run;
 }
 
-unsigned superslab_take_more(struct superslab_run *runs, unsigned count, unsigned units, bool fills) {
-    (void)fills;
+unsigned superslab_take_more(struct superslab_run *runs, unsigned count, unsigned units,
+                             enum superslab_use use) {
+    (void)use;
     arena_waits();
     count = arena.touched && count > arena.fewer ? count - arena.fewer : 0;
     for (unsigned i = 0; i < count; i++) {

@@ -88,13 +88,50 @@ static void dense_P1_three_quarters_on_average(void **state) {
     assert_int_equal(dense_known(DENSE_LONG), DENSE_NO);
     dense_count(DENSE_LONG, 9);
     assert_int_equal(dense_units(true), 0);
-    look(DENSE_LONG, 4);
-    look(DENSE_LONG, 4);
+    for (int i = 0; i < 3; i++)
+        look(DENSE_LONG, 4);
     assert_int_equal(dense_known(DENSE_LONG), DENSE_YES);
     for (int i = 0; i < 20; i++)
         look(DENSE_LONG, 2);
     assert_int_equal(dense_known(DENSE_LONG), DENSE_NO);
     assert_int_equal(dense_known(DENSE_RUNS), DENSE_UNKNOWN);
+}
+
+/* The first looks weigh alike, whatever the very first one saw. */
+static void dense_averages_over_what_there_is(void **state) {
+    (void)state;
+    size_t bytes = UNITS * UNIT_SIZE;
+    dense_tell(DENSE_LARGEST, bytes, bytes);
+    dense_tell(DENSE_LARGEST, 0, bytes);
+    assert_int_equal(dense_known(DENSE_LARGEST), DENSE_NO);
+    dense_tell(DENSE_RUNS, 0, bytes);
+    for (unsigned whole = 1; whole <= 4; whole++) {
+        assert_int_equal(dense_known(DENSE_RUNS), DENSE_NO);
+        dense_tell(DENSE_RUNS, bytes, bytes);
+    }
+    assert_int_equal(dense_known(DENSE_RUNS), DENSE_YES); /* four of five */
+}
+
+/* Less than half of it in memory, or nothing known; where nothing may be asked what is long is neither sparse nor dense. */
+static void dense_tells_what_is_sparse(void **state) {
+    (void)state;
+    size_t bytes = UNITS * UNIT_SIZE;
+    assert_false(dense_is_sparse(DENSE_SURELY));
+    for (enum dense_kind kind = DENSE_SHORT; kind < DENSE_KINDS; kind++) {
+        dense.any_large = 0;
+        assert_true(dense_is_sparse(kind));
+        dense_tell(kind, bytes / 8 * 3, bytes);
+        assert_true(dense_is_sparse(kind));
+        dense_tell(kind, bytes / 8 * 5, bytes);
+        assert_false(dense_is_sparse(kind));
+        assert_int_equal(dense_known(kind), DENSE_NO);
+    }
+    dense.kinds[DENSE_LARGER].share = dense.any_large = 0;
+    dense_tell(DENSE_LARGE, bytes, bytes);
+    assert_false(dense_is_sparse(DENSE_LARGER)); /* as the large ones together */
+    dense_refuse_samples();
+    for (enum dense_kind kind = DENSE_SHORT; kind < DENSE_KINDS; kind++)
+        assert_false(dense_is_sparse(kind));
 }
 
 /* One of DENSE_WATCHES is looked at, once. */
@@ -115,6 +152,8 @@ static void looks_at_probes(enum dense_kind kind) {
     dense_watch(kind, units, units_of(kind), false);
     dense_watch(kind, units, units_of(kind), true);
     assert_int_equal(dense_known(kind), DENSE_YES);
+    for (unsigned i = 1; i < AVERAGED_RUNS; i++)
+        dense_tell(kind, UNITS * UNIT_SIZE, UNITS * UNIT_SIZE);
     for (unsigned i = 0; i < 4; i++) { /* a few that are not do not turn it */
         dense_tell(kind, 0, UNITS * UNIT_SIZE);
         assert_int_equal(dense_known(kind), DENSE_YES);
@@ -168,7 +207,7 @@ static void dense_watches_large_ones_together(void **state) {
         dense_watch(DENSE_LARGEST, units, DENSE_LARGEST_LEAST, false);
     assert_int_equal(dense_known(DENSE_LARGER), DENSE_UNKNOWN);
     dense_watch(DENSE_LARGE, units, DENSE_LARGE_LEAST, false);
-    assert_int_equal(dense.kinds[DENSE_LARGER].share, WHOLE + 1);
+    assert_int_equal(dense.kinds[DENSE_LARGER].share, LOOK + WHOLE + 1);
     assert_int_equal(dense.kinds[DENSE_LARGE].share, 0);
     assert_int_equal(dense.kinds[DENSE_LARGEST].share, 0);
 }
@@ -235,6 +274,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(dense_small_blocks_surely_are, setup, teardown),
         cmocka_unit_test_setup_teardown(dense_longer_ones_may_be, setup, teardown),
         cmocka_unit_test_setup_teardown(dense_P1_three_quarters_on_average, setup, teardown),
+        cmocka_unit_test_setup_teardown(dense_averages_over_what_there_is, setup, teardown),
+        cmocka_unit_test_setup_teardown(dense_tells_what_is_sparse, setup, teardown),
         cmocka_unit_test_setup_teardown(dense_looks_seldom, setup, teardown),
         cmocka_unit_test_setup_teardown(dense_looks_at_probes, setup, teardown),
         cmocka_unit_test_setup_teardown(dense_large_ones_by_length, setup, teardown),

@@ -889,7 +889,7 @@ static struct superslab_run many_in_use[EMPTIED_FROM / UNIT_SIZE / SUPERSLAB_RUN
 
 static void begin_many_in_use(void) {
     for (unsigned i = 0; i < ARRAY_LENGTH(many_in_use); i++)
-        many_in_use[i] = superslab_take(SUPERSLAB_RUN_LARGEST, false);
+        many_in_use[i] = superslab_take(SUPERSLAB_RUN_LARGEST, SUPERSLAB_MIXED);
 }
 
 static void end_many_in_use(struct heap *heap) {
@@ -942,7 +942,7 @@ static void heap_grows_beside_pieces(void **state) {
     begin_many_in_use();
     superslab_purge(0, UINT_MAX);
     for (unsigned i = 0; i < ARRAY_LENGTH(units); i++)
-        units[i] = superslab_take(1, false);
+        units[i] = superslab_take(1, SUPERSLAB_MIXED);
     for (unsigned i = 0; i < ARRAY_LENGTH(units); i += 2)
         superslab_give_run(units[i].home, units[i].start, 1, false);
     size_t pieces = superslab_dirty_bytes();

@@ -202,7 +202,7 @@ static void waves_of_a_large_heap_are_none(void **state) {
     struct superslab_run runs[RUNS];
     assert_in_range(superslab_used_bytes(), 0, 4 * MIB);
     for (unsigned i = 0; i < RUNS; i++)
-        runs[i] = superslab_take(MIB / UNIT_SIZE, false);
+        runs[i] = superslab_take(MIB / UNIT_SIZE, SUPERSLAB_MIXED);
     assert_in_range(superslab_used_bytes(), RUNS * MIB, SIZE_MAX);
     for (unsigned wave = 0; wave < 5; wave++) {
         rise(heap, CLASS, MANY);

@@ -84,7 +84,7 @@ static struct {
     unsigned watched, probes, told;
     size_t resident; /* ... last */
     size_t others;   /* units that are dense and not large blocks */
-    bool large_is_dense, runs_are_dense;
+    bool large_is_dense, runs_are_dense, are_sparse;
 } dense_fake;
 
 void dense_count(enum dense_kind kind, size_t units) {
@@ -110,6 +110,11 @@ void dense_tell(enum dense_kind kind, size_t resident, size_t bytes) {
 enum dense_known dense_known(enum dense_kind kind) {
     return (kind >= DENSE_LARGE ? dense_fake.large_is_dense : dense_fake.runs_are_dense) ? DENSE_YES
                                                                                          : DENSE_NO;
+}
+
+bool dense_is_sparse(enum dense_kind kind) {
+    assert_in_range(kind, DENSE_RUNS, DENSE_LARGEST);
+    return dense_fake.are_sparse;
 }
 
 size_t dense_large_units(void) {
@@ -192,7 +197,7 @@ static void large_gives_the_tail_of_used_memory_home(void **state) {
                  {2 * UNIT_SIZE - 8 * KIB, 2 * UNIT_SIZE, true},
                  {2 * UNIT_SIZE, 2 * UNIT_SIZE, true}};
     for (size_t i = 0; i < ARRAY_LENGTH(asked); i++) {
-        struct superslab_run run = superslab_take(2, false);
+        struct superslab_run run = superslab_take(2, SUPERSLAB_MIXED);
         assert_non_null(run.start);
         memset(run.start, 0xa5, 2 * UNIT_SIZE);
         run.full = asked[i].full;
@@ -855,6 +860,33 @@ static void large_whole_blocks_are_in_fields(void **state) {
     assert_int_equal(larges.live - live, outside * 512 * KIB);
     assert_int_equal(larges.held - held, outside * 512 * KIB);
     delete_all(blocks, BLOCKS);
+}
+
+/* A heap of 12 MiB, all of which gets huge pages: but what is hardly touched, or is to tell. */
+static void large_sparse_runs_are_in_small_pages(void **state) {
+    (void)state;
+    enum { LONG = 64, MORE = 2 + DENSE_WATCHES };
+    void *blocks[LONG + MORE];
+    unsigned taken = 0, probes = dense_fake.probes;
+    dense_fake.large_is_dense = false;
+    dense_fake.others = 24 * MIB / UNIT_SIZE;
+    while (taken < 13 || (taken < LONG && !record_of(blocks[taken - 1])->home->huge))
+        blocks[taken++] = new_block(MIB);
+    assert_true(record_of(blocks[taken - 1])->home->huge);
+    for (int sparse = 0; sparse < 2; sparse++) {
+        dense_fake.are_sparse = sparse;
+        blocks[taken++] = new_block(UNIT_SIZE);
+        assert_int_equal(record_of(blocks[taken - 1])->home->huge, !sparse);
+    }
+    dense_fake.are_sparse = false;
+    dense_fake.runs_are_dense = true; /* then one of so many is a probe */
+    for (unsigned i = 0; i < DENSE_WATCHES; i++) {
+        unsigned before = dense_fake.probes;
+        blocks[taken++] = new_block(UNIT_SIZE);
+        assert_int_equal(record_of(blocks[taken - 1])->home->huge, dense_fake.probes == before);
+    }
+    assert_int_equal(dense_fake.probes, probes + 1);
+    delete_all(blocks, taken);
 }
 
 /* Runs that are too short for fields: in huge pages from huge_from bytes of them on, but for one of DENSE_WATCHES, which tells; in small ones
@@ -3536,6 +3568,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(large_solid_that_shrinks_to_a_run_is_copied, begin_solid, end_solid),
         cmocka_unit_test_setup_teardown(large_without_huge_pages_nothing_is_solid, begin_solid, end_solid),
         cmocka_unit_test_setup_teardown(large_whole_blocks_are_in_fields, begin_fields, end_fields),
+        cmocka_unit_test_setup_teardown(large_sparse_runs_are_in_small_pages, begin_fields, end_fields),
         cmocka_unit_test_setup_teardown(large_whole_runs_are_in_huge_pages, begin_fields, end_fields),
         cmocka_unit_test_setup_teardown(large_fields_are_probed, begin_fields, end_fields),
         cmocka_unit_test_setup_teardown(large_mappings_take_the_place_of_fields, begin_fields, end_fields),

@@ -241,7 +241,7 @@ void heap_configure(unsigned prewarm, size_t warm, size_t packs, bool populate) 
     assert_int_equal(populate, options.populate);
     assert_int_equal(packs, options.keep_free / 2);
     assert_int_equal(prewarm, 5);
-    assert_int_equal(warm, options.keep_free / 16);
+    assert_int_equal(warm, options.keep_free / 8);
 }
 
 void large_configure(size_t cache_bytes) {

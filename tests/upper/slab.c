@@ -267,13 +267,42 @@ static void slab_learns_whether_blocks_are_written_whole(void **state) {
     arena.home.huge = false;
 }
 
-static unsigned count_filling(unsigned class, bool fills) {
-    unsigned filling = 0;
+/* Of so many slabs as are needed for one probe. */
+static unsigned count_used_as(enum superslab_use use, unsigned class, bool fills) {
+    unsigned count = 0;
     for (unsigned i = 0; i < DENSE_WATCHES; i++) {
         slab_delete(&hand, slab_new(&hand, class, sizeclass_table[class].units, fills, OWNER, TAG | class));
-        filling += arena.filled;
+        count += arena.use == use;
     }
-    return filling;
+    return count;
+}
+
+static unsigned count_filling(unsigned class, bool fills) {
+    return count_used_as(SUPERSLAB_FILLS, class, fills);
+}
+
+/* Until that is all that is known of longer ones. */
+static void tell_often(unsigned eighths) {
+    for (unsigned i = 0; i < 64; i++)
+        dense_tell(DENSE_LONG, eighths * UNIT_SIZE / 8, UNIT_SIZE);
+}
+
+/* What is known of longer ones says whether they suit the pages that most of the heap has. */
+static void slab_longer_ones_may_be_sparse(void **state) {
+    (void)state;
+    unsigned class = sizeclass_of(16 * KIB), all = DENSE_WATCHES;
+    arena.large = true;
+    tell_often(3);
+    assert_int_equal(count_used_as(SUPERSLAB_SPARSE, class, true), all);
+    assert_int_equal(count_used_as(SUPERSLAB_SPARSE, class, false), all);
+    assert_int_equal(count_used_as(SUPERSLAB_SPARSE, sizeclass_of(8 * KIB), false), 0);
+    tell_often(5);
+    assert_int_equal(count_used_as(SUPERSLAB_MIXED, class, true), all);
+    tell_often(8);
+    assert_int_equal(count_used_as(SUPERSLAB_SPARSE, class, false), 1); /* the probe */
+    assert_int_equal(count_used_as(SUPERSLAB_MIXED, class, false), all - 1);
+    arena.large = false;
+    assert_int_equal(count_used_as(SUPERSLAB_MIXED, class, true), all);
 }
 
 /* Short blocks fill pages wherever they are; longer ones in large heaps, when they are known to be written whole, but for one slab in so many. */
@@ -1018,6 +1047,7 @@ int main(void) {
         cmocka_unit_test_setup(slab_is_dense_once_all_of_it_was_handed_out, kernel_reset),
         cmocka_unit_test_setup(slab_learns_whether_blocks_are_written_whole, kernel_reset),
         cmocka_unit_test_setup(slab_fills_pages_as_far_as_is_known, kernel_reset),
+        cmocka_unit_test_setup(slab_longer_ones_may_be_sparse, kernel_reset),
         cmocka_unit_test_setup(slab_finds_all_free_pages, kernel_reset),
         cmocka_unit_test_setup(slab_tags_follow_the_owner, kernel_reset),
         cmocka_unit_test_setup(slab_records_are_used_again, kernel_reset),

@@ -87,7 +87,8 @@ static void check_room(void) {
     assert_int_equal(mapped - available, used);
 }
 
-static bool run_fills, run_at_random; /* the next ones do, or one or the other */
+static enum superslab_use run_use; /* of the next ones */
+static bool run_at_random;         /* or one after the other */
 static bool run_sheds, run_in_fields;
 static unsigned run_across,
     run_lent; /* of those of fields that lie in two superslabs; in fields, but as others are */
@@ -104,9 +105,9 @@ static bool run_check(struct superslab_run run, unsigned least, unsigned most) {
 
 static bool run_take_some(unsigned least, unsigned most) {
     assert_true(run_count < RUNS);
-    struct superslab_run run = superslab_take_some(least, most, run_fills);
+    struct superslab_run run = superslab_take_some(least, most, run_use);
     run_lent += run.start && run.home->field;
-    run_sorted += run.start && superslabs.sorts && run.home->huge == run_fills;
+    run_sorted += run.start && superslabs.sorts && run.home->huge == (run_use == SUPERSLAB_FILLS);
     return run.start && run_check(run, least, most);
 }
 
@@ -126,7 +127,7 @@ static bool run_take(unsigned units) {
 /* Several at once, of memory that was in use. */
 static void run_take_more(unsigned count, unsigned units) {
     struct superslab_run more[RUNS];
-    unsigned have = superslab_take_more(more, count, units, run_fills);
+    unsigned have = superslab_take_more(more, count, units, run_use);
     assert_true(have <= count);
     for (unsigned i = 0; i < have; i++) {
         assert_false(more[i].zeroed);
@@ -192,7 +193,7 @@ static struct {
 static void random_step(uint64_t *seed) {
     unsigned what = random_below(seed, 100);
     if (run_at_random)
-        run_fills = what % 2;
+        run_use = (enum superslab_use)(what % 3);
     unsigned units = 1 + random_below(seed, random_below(seed, 2) ? SUPERSLAB_RUN_LARGEST : 4);
     struct run *run = run_count ? &runs[random_below(seed, run_count)] : NULL;
     if (run_in_fields && what < 25 && run_count + 1 < RUNS)
@@ -265,7 +266,8 @@ static void superslab_P1_P3_random_program_that_sorts(void **state) {
     kernel.before_advise = NULL; /* for an area of which somebody has the rest */
     random_program(5);
     assert_true(superslabs.sorts && run_sorted > 0);
-    run_at_random = run_fills = superslabs.sorts = false;
+    run_at_random = superslabs.sorts = false;
+    run_use = SUPERSLAB_MIXED;
     dense_fake.known = DENSE_UNKNOWN;
     dense_fake.units = 0;
 }
@@ -413,18 +415,18 @@ static void superslab_takes_more_of_what_is_warm(void **state) {
     (void)state;
     struct superslab_run first[8], more[8];
     for (int i = 0; i < 8; i++)
-        first[i] = superslab_take(2, false);
-    assert_int_equal(superslab_take_more(more, 8, 2, false), 0);
+        first[i] = superslab_take(2, SUPERSLAB_MIXED);
+    assert_int_equal(superslab_take_more(more, 8, 2, SUPERSLAB_MIXED), 0);
     superslab_give_runs(first, 8);
     assert_int_equal(superslab_dirty_bytes(), 16 * (size_t)UNIT_SIZE);
-    assert_int_equal(superslab_take_more(more, 5, 2, false), 5);
+    assert_int_equal(superslab_take_more(more, 5, 2, SUPERSLAB_MIXED), 5);
     for (int i = 0; i < 5; i++) {
         assert_ptr_equal(more[i].start, first[i].start);
         assert_ptr_equal(more[i].home, first[i].home);
         assert_int_equal(more[i].units, 2);
     }
-    assert_int_equal(superslab_take_more(more + 5, 3, 7, false), 0); /* six are left */
-    assert_int_equal(superslab_take_more(more + 5, 3, 6, false), 1);
+    assert_int_equal(superslab_take_more(more + 5, 3, 7, SUPERSLAB_MIXED), 0); /* six are left */
+    assert_int_equal(superslab_take_more(more + 5, 3, 6, SUPERSLAB_MIXED), 1);
     assert_int_equal(superslab_dirty_bytes(), 0);
     superslab_give_runs(more, 6);
     check_room();
@@ -436,18 +438,18 @@ static void superslab_notes_what_of_several_is_full(void **state) {
     superslab_configure(SIZE_MAX, true, false);
     struct superslab_run some[4];
     for (int i = 0; i < 4; i++) {
-        some[i] = superslab_take(1, false);
+        some[i] = superslab_take(1, SUPERSLAB_MIXED);
         some[i].full = i == 1 || i == 2;
     }
     superslab_give_runs(some, 4);
     for (int i = 0; i < 4; i++) {
-        struct superslab_run again = superslab_take(1, false);
+        struct superslab_run again = superslab_take(1, SUPERSLAB_MIXED);
         assert_ptr_equal(again.start, some[i].start);
         assert_int_equal(again.full, i == 1 || i == 2);
         some[i] = again;
     }
     superslab_give_runs(some, 4);
-    assert_int_equal(superslab_take_more(some, 4, 1, false), 4);
+    assert_int_equal(superslab_take_more(some, 4, 1, SUPERSLAB_MIXED), 4);
     for (int i = 0; i < 4; i++)
         assert_int_equal(some[i].full, i == 1 || i == 2);
     superslab_give_runs(some, 4);
@@ -477,18 +479,18 @@ static pthread_t holder(void) {
 static void superslab_tells_that_it_was_waited_for(void **state) {
     (void)state;
     pthread_t thread = holder();
-    struct superslab_run run = superslab_take(1, false);
+    struct superslab_run run = superslab_take(1, SUPERSLAB_MIXED);
     assert_true(run.waited);
     pthread_join(thread, NULL);
     thread = holder();
     assert_true(superslab_give_run(run.home, run.start, 1, false));
     pthread_join(thread, NULL);
-    run = superslab_take(1, false);
+    run = superslab_take(1, SUPERSLAB_MIXED);
     assert_false(run.waited);
     thread = holder();
     assert_true(superslab_give_runs(&run, 1));
     pthread_join(thread, NULL);
-    run = superslab_take(1, false);
+    run = superslab_take(1, SUPERSLAB_MIXED);
     assert_false(superslab_give_runs(&run, 1));
 }
 
@@ -501,12 +503,12 @@ static void superslab_what_rested_is_what_nobody_had(void **state) {
     run_give_all();
     assert_int_equal(superslab_purge_rested(ALWAYS), 0); /* all of it came since the last look */
     superslab_end_look();
-    struct superslab_run used = superslab_take(4, false); /* dirty ones go out first */
+    struct superslab_run used = superslab_take(4, SUPERSLAB_MIXED); /* dirty ones go out first */
     superslab_give(used.home, used.start, 4);
     assert_int_equal(superslab_dirty_bytes(), 32 * (size_t)UNIT_SIZE);
     assert_int_equal(superslab_purge_rested(ALWAYS), 28 * (size_t)UNIT_SIZE);
     superslab_end_look();
-    struct superslab_run again = superslab_take(4, false);
+    struct superslab_run again = superslab_take(4, SUPERSLAB_MIXED);
     assert_ptr_equal(again.start, used.start); /* what was used is still warm */
     assert_false(again.zeroed);
     superslab_give(again.home, again.start, 4);
@@ -649,14 +651,15 @@ static void grow_mixed(void) {
     dense_fake.units = 12 * MIB / UNIT_SIZE;
 }
 
-static struct superslab *home_of_next(unsigned units, bool fills) {
-    run_fills = fills;
+static struct superslab *home_of_next(unsigned units, enum superslab_use use) {
+    run_use = use;
     assert_true(run_take(units));
     return runs[run_count - 1].home;
 }
 
 static void end_mixed(void) {
-    run_fills = superslabs.sorts = superslabs.mixes = false;
+    run_use = SUPERSLAB_MIXED;
+    superslabs.sorts = superslabs.mixes = false;
     dense_fake.known = DENSE_UNKNOWN;
     dense_fake.units = 0;
     run_give_all();
@@ -671,26 +674,26 @@ static void superslab_sorts_what_fills_its_pages(void **state) {
     grow_mixed();
     size_t mapped = superslabs.mapped_units;
     asked_for_addresses = 0;
-    struct superslab *dense = home_of_next(4, true);
+    struct superslab *dense = home_of_next(4, SUPERSLAB_FILLS);
     assert_true(superslabs.sorts && dense->huge);
     assert_int_equal(dense->free, ~superslab_mask(0, 4)); /* it is new */
     assert_int_equal(superslabs.mapped_units, mapped + SUPERSLAB_UNITS);
-    assert_false(home_of_next(4, false)->huge);
+    assert_false(home_of_next(4, SUPERSLAB_MIXED)->huge);
     for (int i = 0; i < 14; i++)
-        assert_ptr_equal(home_of_next(4, true), dense);
-    assert_ptr_equal(home_of_next(3, true), dense);
-    struct superslab *next = home_of_next(4, true);
+        assert_ptr_equal(home_of_next(4, SUPERSLAB_FILLS), dense);
+    assert_ptr_equal(home_of_next(3, SUPERSLAB_FILLS), dense);
+    struct superslab *next = home_of_next(4, SUPERSLAB_FILLS);
     assert_true(next->huge && next != dense);
     for (int i = 0; i < 70; i++) /* whatever is free in huge pages */
-        assert_false(home_of_next(1, false)->huge);
+        assert_false(home_of_next(1, SUPERSLAB_MIXED)->huge);
     while (superslab_find_kind(16, false))
-        home_of_next(16, false);
+        home_of_next(16, SUPERSLAB_MIXED);
     struct superslab *vacant = superslabs.vacant;
-    superslabs.vacant = NULL;                    /* what is new now is the last one */
-    assert_false(home_of_next(16, false)->huge); /* and if that takes new addresses */
+    superslabs.vacant = NULL;                              /* what is new now is the last one */
+    assert_false(home_of_next(16, SUPERSLAB_MIXED)->huge); /* and if that takes new addresses */
     superslabs.vacant = vacant;
     assert_int_equal(bits_count(dense->free) + bits_count(next->free), 1 + SUPERSLAB_UNITS - 4);
-    assert_true(home_of_next(1, true)->huge);
+    assert_true(home_of_next(1, SUPERSLAB_FILLS)->huge);
     assert_int_equal(asked_for_addresses, 1);
     check_room();
     end_mixed();
@@ -702,17 +705,17 @@ static void superslab_takes_what_is_warm_before_what_is_sorted(void **state) {
     grow_mixed();
     struct superslab *small = runs[0].home;
     run_give(0);
-    assert_ptr_equal(home_of_next(16, true), small);
+    assert_ptr_equal(home_of_next(16, SUPERSLAB_FILLS), small);
     assert_false(superslabs.sorts);
-    struct superslab *huge = home_of_next(16, true);
+    struct superslab *huge = home_of_next(16, SUPERSLAB_FILLS);
     assert_true(huge->huge);
     run_give(run_count - 1);
-    assert_ptr_equal(home_of_next(16, false), huge);
+    assert_ptr_equal(home_of_next(16, SUPERSLAB_MIXED), huge);
     run_give(run_count - 1);
     small = runs[0].home;
     run_give(0);
-    assert_ptr_equal(home_of_next(16, true), huge);
-    assert_ptr_equal(home_of_next(16, false), small);
+    assert_ptr_equal(home_of_next(16, SUPERSLAB_FILLS), huge);
+    assert_ptr_equal(home_of_next(16, SUPERSLAB_MIXED), small);
     end_mixed();
 }
 
@@ -725,9 +728,9 @@ static void superslab_takes_what_is_warm_before_it_sorts(void **state) {
     struct superslab *vacant = superslabs.vacant;
     superslabs.vacant = NULL; /* the next one is higher than this one */
     dense_fake.known = DENSE_NO;
-    while (bits_count(home_of_next(1, true)->free) % SUPERSLAB_UNITS != 15)
+    while (bits_count(home_of_next(1, SUPERSLAB_FILLS)->free) % SUPERSLAB_UNITS != 15)
         ; /* so many are left of the first, untouched */
-    struct superslab *first = runs[run_count - 1].home, *second = home_of_next(16, true);
+    struct superslab *first = runs[run_count - 1].home, *second = home_of_next(16, SUPERSLAB_FILLS);
     superslabs.vacant = vacant;
     assert_true(second->number > first->number);
     run_give(run_count - 1);
@@ -735,9 +738,9 @@ static void superslab_takes_what_is_warm_before_it_sorts(void **state) {
     dense_fake.units = 2 * MIB / UNIT_SIZE;
     superslabs.warm_from = first->number; /* other tests have left more than one search looks at */
     for (unsigned i = 0; i < 4; i++)
-        assert_ptr_equal(home_of_next(4, true), second);
+        assert_ptr_equal(home_of_next(4, SUPERSLAB_FILLS), second);
     assert_false(superslabs.sorts);
-    assert_true(home_of_next(4, true)->huge);
+    assert_true(home_of_next(4, SUPERSLAB_FILLS)->huge);
     assert_true(superslabs.sorts);
     end_mixed();
 }
@@ -747,25 +750,25 @@ static void superslab_sorts_only_where_it_pays(void **state) {
     (void)state;
     grow_mixed();
     dense_fake.units--;
-    assert_false(home_of_next(4, true)->huge);
+    assert_false(home_of_next(4, SUPERSLAB_FILLS)->huge);
     assert_false(superslabs.sorts);
     dense_fake.units++;
-    assert_false(home_of_next(4, false)->huge);
+    assert_false(home_of_next(4, SUPERSLAB_MIXED)->huge);
     assert_false(superslabs.sorts);
-    struct superslab *dense = home_of_next(4, true);
+    struct superslab *dense = home_of_next(4, SUPERSLAB_FILLS);
     assert_true(dense->huge);
     dense_fake.units--; /* too few for more of it: what is there serves, and then small pages */
     size_t mapped = superslabs.mapped_units;
     while (superslab_find(16))
-        home_of_next(16, true);
+        home_of_next(16, SUPERSLAB_FILLS);
     assert_int_equal(superslabs.mapped_units, mapped);
-    assert_false(home_of_next(16, true)->huge);
+    assert_false(home_of_next(16, SUPERSLAB_FILLS)->huge);
     dense_fake.units = superslabs.mapped_units; /* all: what is new is in huge pages, and for anybody */
     while (superslab_find_kind(16, false))
-        assert_false(home_of_next(16, false)->huge);
-    assert_true(home_of_next(16, false)->huge);
+        assert_false(home_of_next(16, SUPERSLAB_MIXED)->huge);
+    assert_true(home_of_next(16, SUPERSLAB_MIXED)->huge);
     mapped = superslabs.mapped_units;
-    assert_true(home_of_next(16, false)->huge);
+    assert_true(home_of_next(16, SUPERSLAB_MIXED)->huge);
     assert_int_equal(superslabs.mapped_units, mapped);
     end_mixed();
 }
@@ -775,15 +778,15 @@ static void superslab_sorts_nothing_while_all_are_alike(void **state) {
     (void)state;
     grow_mixed();
     dense_fake.units = superslabs.mapped_units;
-    struct superslab *huge = home_of_next(16, true); /* new */
+    struct superslab *huge = home_of_next(16, SUPERSLAB_FILLS); /* new */
     assert_true(huge->huge);
-    assert_ptr_equal(home_of_next(16, true), huge); /* there */
+    assert_ptr_equal(home_of_next(16, SUPERSLAB_FILLS), huge); /* there */
     assert_false(superslabs.sorts);
     while (superslab_find(16))
-        home_of_next(16, false);
+        home_of_next(16, SUPERSLAB_MIXED);
     dense_fake.units = 12 * MIB / UNIT_SIZE;
     atomic_store(&limit.tight, true);
-    assert_false(home_of_next(16, true)->huge);
+    assert_false(home_of_next(16, SUPERSLAB_FILLS)->huge);
     assert_false(superslabs.sorts);
     atomic_store(&limit.tight, false);
     for (unsigned huge_too = 0; huge_too < 2; huge_too++) { /* one in small pages, one in huge ones */
@@ -795,7 +798,7 @@ static void superslab_sorts_nothing_while_all_are_alike(void **state) {
     for (uint32_t lowest = 0; superslab_find(16); lowest = 0) {
         while ((*superslab_at(lowest))->longest < 16)
             lowest++;
-        assert_int_equal(home_of_next(16, false)->number, lowest);
+        assert_int_equal(home_of_next(16, SUPERSLAB_MIXED)->number, lowest);
     }
     end_mixed();
 }
@@ -808,18 +811,63 @@ static void superslab_sorts_small_heaps(void **state) {
     superslab_configure(2 * MIB, true, false);
     dense_fake.known = DENSE_YES;
     dense_fake.units = 2 * MIB / UNIT_SIZE - 1;
-    assert_false(home_of_next(16, true)->huge);
+    assert_false(home_of_next(16, SUPERSLAB_FILLS)->huge);
     dense_fake.units = 2 * MIB / UNIT_SIZE;
-    struct superslab *dense = home_of_next(16, true);
+    struct superslab *dense = home_of_next(16, SUPERSLAB_FILLS);
     assert_true(dense->huge);
     while (superslab_find_kind(16, false))
-        assert_false(home_of_next(16, false)->huge);
+        assert_false(home_of_next(16, SUPERSLAB_MIXED)->huge);
     dense_fake.units = 12 * MIB / UNIT_SIZE;
     while (run_count < 12 * MIB / UNIT_SIZE / 16)
-        assert_false(home_of_next(16, false)->huge);
+        assert_false(home_of_next(16, SUPERSLAB_MIXED)->huge);
     while (superslab_find_kind(16, false))
-        home_of_next(16, false);
-    assert_true(home_of_next(16, false)->huge);
+        home_of_next(16, SUPERSLAB_MIXED);
+    assert_true(home_of_next(16, SUPERSLAB_MIXED)->huge);
+    end_mixed();
+}
+
+/* A heap of 12 MiB all of which gets huge pages. */
+static void grow_huge(void) {
+    grow_mixed();
+    dense_fake.units = 2 * superslabs.mapped_units;
+    while (superslab_find(16))
+        assert_true(run_take(16));
+    assert_true(home_of_next(16, SUPERSLAB_MIXED)->huge && !superslabs.sorts);
+}
+
+/* What is sparse gets small pages there, too, and no more of them than it needs; the others go on as they did. */
+static void superslab_keeps_what_is_sparse_in_small_pages(void **state) {
+    (void)state;
+    grow_huge();
+    size_t mapped = superslabs.mapped_units;
+    for (unsigned i = 0; i < SUPERSLAB_UNITS / 16; i++)
+        assert_false(home_of_next(16, SUPERSLAB_SPARSE)->huge);
+    assert_int_equal(superslabs.mapped_units, mapped + SUPERSLAB_UNITS);
+    assert_true(superslabs.sorts);
+    assert_true(home_of_next(4, SUPERSLAB_MIXED)->huge);
+    assert_true(home_of_next(4, SUPERSLAB_FILLS)->huge);
+    assert_false(home_of_next(4, SUPERSLAB_SPARSE)->huge);
+    while (superslab_find_kind(16, true)) /* nor does it fill what is free of huge ones */
+        assert_false(home_of_next(16, SUPERSLAB_SPARSE)->huge || !home_of_next(16, SUPERSLAB_FILLS)->huge);
+    check_room();
+    end_mixed();
+}
+
+/* But it takes what is in memory; where addresses are few what there is; and where all is to be huge from the first byte on nothing is told apart. */
+static void superslab_takes_huge_pages_for_what_is_sparse(void **state) {
+    (void)state;
+    grow_huge();
+    home_of_next(16, SUPERSLAB_MIXED);
+    run_give(run_count - 1);
+    assert_true(home_of_next(16, SUPERSLAB_SPARSE)->huge && !superslabs.sorts);
+    addresses_are_few = true;
+    assert_true(home_of_next(16, SUPERSLAB_SPARSE)->huge && superslabs.mixes);
+    addresses_are_few = superslabs.mixes = false;
+    superslab_configure(0, true, false);
+    assert_true(home_of_next(16, SUPERSLAB_SPARSE)->huge && !superslabs.sorts);
+    while (superslab_find(16))
+        home_of_next(16, SUPERSLAB_SPARSE);
+    assert_true(home_of_next(16, SUPERSLAB_SPARSE)->huge);
     end_mixed();
 }
 
@@ -830,15 +878,15 @@ static void superslab_sorts_nothing_where_addresses_are_few(void **state) {
     addresses_are_few = true;
     asked_for_addresses = 0;
     for (int i = 0; i < 2; i++)
-        assert_false(home_of_next(16, true)->huge);
+        assert_false(home_of_next(16, SUPERSLAB_FILLS)->huge);
     assert_int_equal(asked_for_addresses, 1);
     assert_true(superslabs.mixes && !superslabs.sorts);
     while (superslab_find(16))
-        home_of_next(16, true);
-    assert_false(home_of_next(16, true)->huge);
+        home_of_next(16, SUPERSLAB_FILLS);
+    assert_false(home_of_next(16, SUPERSLAB_FILLS)->huge);
     superslabs.mixes = false;
     superslab_ask_nothing();
-    assert_true(home_of_next(16, true)->huge); /* nobody knows */
+    assert_true(home_of_next(16, SUPERSLAB_FILLS)->huge); /* nobody knows */
     assert_int_equal(asked_for_addresses, 1);
     superslabs.asks_nothing = addresses_are_few = false;
     end_mixed();
@@ -849,7 +897,8 @@ static void superslab_mixes_when_memory_is_refused(void **state) {
     (void)state;
     for (int fills = 0; fills < 2; fills++) {
         grow_mixed();
-        struct superslab *dense = home_of_next(16, true), *other = home_of_next(16, false);
+        struct superslab *dense = home_of_next(16, SUPERSLAB_FILLS),
+                         *other = home_of_next(16, SUPERSLAB_MIXED);
         assert_true(dense->huge && !other->huge && superslabs.sorts);
         while (superslab_find_kind(16, fills))
             home_of_next(16, fills);
@@ -867,7 +916,7 @@ static void superslab_mixes_when_memory_is_refused(void **state) {
         assert_false(run_take(16));
         check_room();
         kernel_reset(state);
-        assert_false(home_of_next(16, true)->huge);
+        assert_false(home_of_next(16, SUPERSLAB_FILLS)->huge);
         end_mixed();
     }
 }
@@ -948,7 +997,7 @@ static void packs_areas(bool sorts) {
     superslab_give(last.home, last.start, last.units);
     assert_false(superslab_pack(PACKED)); /* in use in part only */
     assert_int_equal(superslab_purge(0, ALWAYS), (size_t)last.units * UNIT_SIZE);
-    struct superslab_run again = superslab_take(last.units, false);
+    struct superslab_run again = superslab_take(last.units, SUPERSLAB_MIXED);
     assert_ptr_equal(again.start, last.start);
     memset(again.start, 1, (size_t)last.units * UNIT_SIZE);
     assert_int_equal(pack_all(), 1);
@@ -1227,7 +1276,8 @@ static void superslab_few_units_stay_in_a_huge_page(void **state) {
     superslab_end_look();
     assert_int_equal(superslab_purge_rested(ALWAYS), (few + 1) * (size_t)UNIT_SIZE);
     assert_int_equal(superslab_staying_bytes(), few * (size_t)UNIT_SIZE);
-    struct superslab_run one = superslab_take(1, false), another = superslab_take(1, false);
+    struct superslab_run one = superslab_take(1, SUPERSLAB_MIXED),
+                         another = superslab_take(1, SUPERSLAB_MIXED);
     superslab_give(one.home, one.start, 1);
     superslab_give(another.home, another.start, 1);
     assert_int_equal(superslab_dirty_bytes() - superslab_staying_bytes(),
@@ -1315,7 +1365,7 @@ static struct superslab_run grow_half_empty(enum dense_known known) {
     superslab_configure(2 * MIB, true, false);
     dense_fake.known = known;
     dense_fake.units = run_count;
-    struct superslab_run run = superslab_take(2, false);
+    struct superslab_run run = superslab_take(2, SUPERSLAB_MIXED);
     dense_fake.known = DENSE_UNKNOWN;
     dense_fake.units = 0;
     superslab_configure(SIZE_MAX, true, false);
@@ -1482,7 +1532,7 @@ static void superslab_zeroed_after_purge_is_true(void **state) {
     unsigned char *start = runs[0].start;
     run_give(0);
     assert_int_equal(superslab_purge(0, ALWAYS), 8 * (size_t)UNIT_SIZE);
-    struct superslab_run run = superslab_take(8, false);
+    struct superslab_run run = superslab_take(8, SUPERSLAB_MIXED);
     assert_ptr_equal(run.start, start);
     assert_true(run.zeroed);
     assert_int_equal(*word_of(start, 7, 3), 0);
@@ -1512,7 +1562,7 @@ static void superslab_stale_units_are_not_zeroed(void **state) {
         run_give(0);
         assert_int_equal(superslab_purge(0, 1), lazily ? 8 * (size_t)UNIT_SIZE : 0);
         assert_int_equal(superslab_dirty_bytes(), 0); /* not asked for again and again */
-        struct superslab_run run = superslab_take(8, false);
+        struct superslab_run run = superslab_take(8, SUPERSLAB_MIXED);
         assert_ptr_equal(run.start, start);
         assert_false(run.zeroed);
         superslab_give(run.home, run.start, 8);
@@ -1650,22 +1700,22 @@ static void superslab_purges_within_the_budget(void **state) {
 
 static void superslab_knows_which_units_are_full(void **state) {
     (void)state;
-    struct superslab_run run = superslab_take(4, false);
+    struct superslab_run run = superslab_take(4, SUPERSLAB_MIXED);
     assert_false(run.full);
     run.full = true;
     superslab_give_runs(&run, 1);
-    run = superslab_take(2, false);
+    run = superslab_take(2, SUPERSLAB_MIXED);
     assert_true(run.full);
-    struct superslab_run other = superslab_take(2, false);
+    struct superslab_run other = superslab_take(2, SUPERSLAB_MIXED);
     assert_true(other.full);
     superslab_give(run.home, run.start, 2);
     other.full = true;
     superslab_give_runs(&other, 1);
-    run = superslab_take(2, false); /* the lowest: as it was given back last */
+    run = superslab_take(2, SUPERSLAB_MIXED); /* the lowest: as it was given back last */
     assert_false(run.full);
     superslab_give(run.home, run.start, 2);
     superslab_purge(0, ALWAYS);
-    run = superslab_take(4, false);
+    run = superslab_take(4, SUPERSLAB_MIXED);
     assert_false(run.full); /* nothing of it is in memory any more */
     superslab_give(run.home, run.start, 4);
 }
@@ -1686,7 +1736,7 @@ static void fork_meanwhile(void *start, size_t bytes) {
 
 static void superslab_in_a_child_of_fork_nothing_is_lost(void **state) {
     (void)state;
-    struct superslab_run run = superslab_take(4, false), other = superslab_take(3, false);
+    struct superslab_run run = superslab_take(4, SUPERSLAB_MIXED), other = superslab_take(3, SUPERSLAB_MIXED);
     superslab_give(run.home, run.start, 4);
     superslab_give(other.home, other.start, 3);
     children_well = kernel.advise.count = 0;
@@ -1704,8 +1754,8 @@ static void superslab_in_a_child_nothing_of_an_area_that_asks_for_huge_pages_is_
     superslab_unmap_free();
     kernel.before_advise = NULL;
     superslab_configure(0, true, false);
-    struct superslab_run run = superslab_take(AREA_UNITS / 2, false),
-                         other = superslab_take(AREA_UNITS / 2, false);
+    struct superslab_run run = superslab_take(AREA_UNITS / 2, SUPERSLAB_MIXED),
+                         other = superslab_take(AREA_UNITS / 2, SUPERSLAB_MIXED);
     assert_true(run.home == other.home && run.home->huge);
     superslab_give(run.home, run.start, AREA_UNITS / 2);
     assert_int_equal(superslab_purge(0, ALWAYS), AREA_UNITS / 2 * (size_t)UNIT_SIZE);
@@ -1776,6 +1826,8 @@ int main(void) {
         cmocka_unit_test_setup(superslab_takes_what_is_warm_before_it_sorts, setup),
         cmocka_unit_test_setup(superslab_sorts_only_where_it_pays, setup),
         cmocka_unit_test_setup(superslab_sorts_nothing_while_all_are_alike, setup),
+        cmocka_unit_test_setup(superslab_keeps_what_is_sparse_in_small_pages, setup),
+        cmocka_unit_test_setup(superslab_takes_huge_pages_for_what_is_sparse, setup),
         cmocka_unit_test_setup(superslab_sorts_nothing_where_addresses_are_few, setup),
         cmocka_unit_test_setup(superslab_mixes_when_memory_is_refused, setup),
         cmocka_unit_test_setup(superslab_in_a_child_of_fork_nothing_is_lost, setup),
