@@ -117,8 +117,7 @@ static void lifecycle_tell_rooms(size_t keep_free_default) {
      * memory. */
     reach_configure(options.purge_sleeping && options.purge_thread);
     janitor_configure(options.decommit == DECOMMIT_OFF ? 0 : options.purge_delay, options.purge_thread);
-    heap_configure((unsigned)options.prewarm, options.keep_free / 8, options.keep_free / 2,
-                   options.populate);
+    heap_configure((unsigned)options.prewarm, options.keep_free / 8, options.keep_free / 2, options.populate);
     large_configure(options.large_cache);
     large_keep_longer(purge_within_peak && options.decommit == DECOMMIT_DONTNEED);
     huge_configure(options.huge_pages);
