@@ -6,11 +6,10 @@
 enum {
     WHOLE = 256,
     DENSE = WHOLE / 4 * 3,
-    SPARSE_BELOW = WHOLE / 2,
     AVERAGED = 4,       /* looks */
     AVERAGED_RUNS = 16, /* ... where each that is freed tells: some that are not do not turn it to and fro */
     FIRST_LOOKS = 8,    /* at the first one of a kind */
-    LOOK = 1 << 16      /* of a share: so many times LOOK is it told from */
+    LOOK = 1 << 16      /* of a share: so many times LOOK is it told from, none if it is a guess */
 };
 
 static struct {
@@ -35,10 +34,6 @@ void dense_count(enum dense_kind kind, size_t units) {
     __atomic_fetch_add(&dense.kinds[kind].units, units, __ATOMIC_RELAXED);
 }
 
-static void dense_learn(enum dense_kind kind, uint32_t share) {
-    __atomic_store_n(&dense.kinds[kind].share, LOOK + share + 1, __ATOMIC_RELAXED);
-}
-
 /* Over all looks until they are `most`. */
 static void dense_average_share(uint32_t *place, uint32_t most, uint32_t now) {
     uint32_t told = __atomic_load_n(place, __ATOMIC_RELAXED), share = told % LOOK,
@@ -60,11 +55,16 @@ static uint32_t dense_look(uintptr_t watched) {
                       (bytes / WHOLE));
 }
 
+/* What nothing was told of, and will be. */
+static void dense_guess_of(enum dense_kind kind, uint32_t share) {
+    __atomic_store_n(&dense.kinds[kind].share, share + 1, __ATOMIC_RELAXED);
+}
+
 /* As far as can be known. */
 static void dense_guess(void) {
-    dense_learn(DENSE_SHORT, WHOLE);
+    dense_guess_of(DENSE_SHORT, WHOLE);
     for (enum dense_kind kind = DENSE_LONG; kind < DENSE_KINDS; kind++)
-        dense_learn(kind, SPARSE_BELOW);
+        dense_guess_of(kind, 0);
 }
 
 /* The large ones are watched as one kind. */
@@ -115,20 +115,24 @@ void dense_tell(enum dense_kind kind, size_t resident, size_t bytes) {
 }
 
 /* Of the large ones, what they tell together where one of them has told nothing; 0: nothing was told. */
-static uint32_t dense_share(enum dense_kind kind) {
+static ALWAYS_INLINE uint32_t dense_told(enum dense_kind kind) {
     uint32_t told = __atomic_load_n(&dense.kinds[kind].share, __ATOMIC_RELAXED);
     if (told == 0 && kind >= DENSE_LARGE)
         told = __atomic_load_n(&dense.any_large, __ATOMIC_RELAXED);
-    return told % LOOK;
+    return told;
+}
+
+static ALWAYS_INLINE enum dense_known dense_known_of(uint32_t told) {
+    return told == 0 ? DENSE_UNKNOWN : told % LOOK > DENSE ? DENSE_YES : DENSE_NO;
 }
 
 enum dense_known dense_known(enum dense_kind kind) {
-    uint32_t share = dense_share(kind);
-    return share == 0 ? DENSE_UNKNOWN : share > DENSE ? DENSE_YES : DENSE_NO;
+    return dense_known_of(dense_told(kind));
 }
 
 bool dense_is_sparse(enum dense_kind kind) {
-    return dense_share(kind) <= SPARSE_BELOW;
+    uint32_t told = dense_told(kind);
+    return told == 0 || (told >= LOOK && dense_known_of(told) == DENSE_NO);
 }
 
 static size_t dense_units_of(enum dense_kind kind) {
@@ -138,7 +142,7 @@ static size_t dense_units_of(enum dense_kind kind) {
 size_t dense_units(bool hoped) {
     size_t units = 0;
     for (enum dense_kind kind = DENSE_SURELY; kind < DENSE_KINDS; kind++) {
-        enum dense_known known = dense_known(kind);
+        enum dense_known known = dense_known_of(dense_told(kind));
         if (known == DENSE_YES || (hoped && known == DENSE_UNKNOWN))
             units += dense_units_of(kind);
     }

@@ -63,8 +63,8 @@ void dense_tell(enum dense_kind kind, size_t resident, size_t bytes);
 
 enum dense_known dense_known(enum dense_kind kind);
 
-/* Less than half of it is touched, on that average, or nothing is known yet: in huge pages it would be more than twice as large, and tell
- * nothing. */
+/* It was seen not to be dense, or nothing is known yet: huge pages would make it larger, and tell nothing. Neither that nor dense is what will
+ * never be known. */
 bool dense_is_sparse(enum dense_kind kind);
 
 /* Units in use of the three large kinds. */

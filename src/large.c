@@ -237,7 +237,8 @@ static void large_lay(struct large *large, size_t size, size_t bytes, enum large
 static enum superslab_use large_run_use(size_t bytes, enum large_wish wish, bool *probe) {
     if (wish == LARGE_PLAIN && large_run_fills(bytes, probe))
         return SUPERSLAB_FILLS;
-    bool sparse = wish == LARGE_PLAIN && dense_is_sparse(dense_kind_of_run(bytes >> UNIT_SHIFT));
+    bool sparse = wish == LARGE_PLAIN && superslab_seems_large() &&
+                  dense_is_sparse(dense_kind_of_run(bytes >> UNIT_SHIFT));
     return *probe || sparse ? SUPERSLAB_SPARSE : SUPERSLAB_MIXED;
 }
 

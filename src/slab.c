@@ -27,23 +27,23 @@ static NOINLINE void slab_give_record(struct slab *slab) {
 
 /* Longer blocks get huge pages in large heaps, once they are known to be written whole. */
 static bool slab_is_whole(enum dense_kind kind) {
-    return dense_known(kind) == DENSE_YES && superslab_seems_large();
+    return superslab_seems_large() && dense_known(kind) == DENSE_YES;
 }
 
-/* The same where blocks are longer than those that surely have all of their pages touched. */
-static NOINLINE enum superslab_use slab_use_of_longer(enum dense_kind kind, bool fills) {
+/* In a large heap, of blocks that are longer than those that surely have all of their pages touched. */
+static COLD enum superslab_use slab_use_of_longer(enum dense_kind kind, bool fills) {
     static uint32_t whole;
     if (!slab_is_whole(kind))
         return dense_is_sparse(kind) ? SUPERSLAB_SPARSE : SUPERSLAB_MIXED;
-    return dense_probe_is_due(&whole) ? SUPERSLAB_SPARSE : fills ? SUPERSLAB_FILLS : SUPERSLAB_MIXED;
+    return fills && !dense_probe_is_due(&whole) ? SUPERSLAB_FILLS : SUPERSLAB_SPARSE;
 }
 
 /* `fills`: all of its blocks will be handed out. */
 static enum superslab_use slab_use(unsigned class, bool fills) {
     enum dense_kind kind = slab_dense_kind(class);
-    if (UNLIKELY(kind != DENSE_SURELY))
-        return slab_use_of_longer(kind, fills);
-    return fills ? SUPERSLAB_FILLS : SUPERSLAB_MIXED;
+    if (LIKELY(kind == DENSE_SURELY))
+        return fills ? SUPERSLAB_FILLS : SUPERSLAB_SPARSE;
+    return superslab_seems_large() ? slab_use_of_longer(kind, fills) : SUPERSLAB_MIXED;
 }
 
 /* A record with a run of `units`, or of fewer. NULL: no memory. */

@@ -300,14 +300,6 @@ static bool superslab_map_piece(unsigned units) {
     return false;
 }
 
-/* Out of line, as it is seldom needed. */
-static NOINLINE bool superslab_map_pieces(unsigned units) {
-    for (unsigned piece = SUPERSLAB_UNITS / 4; piece > units; piece /= 2)
-        if (superslab_map_piece(piece))
-            return true;
-    return superslab_map_piece(units);
-}
-
 bool superslab_may_sort(void) {
     return dense_units(false) >= superslabs.huge_from / UNIT_SIZE && limit_may_split();
 }
@@ -316,6 +308,19 @@ bool superslab_may_sort(void) {
 static void superslab_mix(void) {
     superslabs.mixes = true;
     __atomic_store_n(&superslabs.sorts, false, __ATOMIC_RELAXED);
+}
+
+/* Where no superslab is to be had: what lies apart serves all, and then pieces. Out of line, as it is seldom needed. */
+static NOINLINE bool superslab_make_do(unsigned units) {
+    if (superslabs.sorts) {
+        superslab_mix();
+        if (superslab_find(units))
+            return true;
+    }
+    for (unsigned piece = SUPERSLAB_UNITS / 4; piece > units; piece /= 2)
+        if (superslab_map_piece(piece))
+            return true;
+    return superslab_map_piece(units);
 }
 
 /* Maps address space for a run of `units`: half as much again as there is, or what can still be had. */
@@ -331,12 +336,7 @@ static bool superslab_grow(unsigned units, enum superslab_use use) {
     for (; count >= 1; count /= 2)
         if (superslab_map(count, huge))
             return true;
-    if (superslabs.sorts) {
-        superslab_mix();
-        if (superslab_find(units))
-            return true;
-    }
-    return superslab_map_pieces(units);
+    return superslab_make_do(units);
 }
 
 uint64_t superslab_begun(const struct superslab *home) {
@@ -481,10 +481,10 @@ static NOINLINE struct superslab_run superslab_take_warm_or_sort(unsigned least,
     return run;
 }
 
-/* The same where what is sparse would come in huge pages for the others' sake. docs/experiments/hardly-touched.md */
-static COLD void superslab_sort_for_sparse(unsigned units) {
+/* The same where what is sparse would come in huge pages for the others' sake; what is new is not. docs/experiments/hardly-touched.md */
+static NOINLINE void superslab_sort_for_sparse(unsigned units) {
     const struct superslab *home = superslab_find(units);
-    bool comes_huge = home ? home->huge && !superslab_is_warm(home, units) : superslab_grows_huge();
+    bool comes_huge = home && home->huge && !superslab_is_warm(home, units);
     if (comes_huge && !superslabs.mixes && superslabs.huge_from > 0)
         superslab_sort();
 }
@@ -508,7 +508,7 @@ struct superslab_run superslab_take_some(unsigned least, unsigned most, enum sup
         run = superslab_take_warm(least, most);
     if (!run.start && use == SUPERSLAB_FILLS && !superslabs.sorts && superslab_may_sort())
         run = superslab_take_warm_or_sort(least, most);
-    if (use == SUPERSLAB_SPARSE && !superslabs.sorts)
+    if (use == SUPERSLAB_SPARSE && superslab_has_huge && !superslabs.sorts)
         superslab_sort_for_sparse(most);
     if (!run.start)
         run = superslab_take_run(most, use, false);

@@ -111,4 +111,17 @@ static inline void shuffle(void **blocks, size_t count, unsigned seed) {
     }
 }
 
+/* Makes the heap a large one all of which is touched: small blocks of 20 to 179 bytes, which stay. Their bytes. */
+static inline size_t take_small(unsigned count) {
+    size_t bytes = 0;
+    for (unsigned i = 0; i < count; i++) {
+        size_t size = 20 + i % 160;
+        unsigned char *block = malloc(size);
+        CHECK(block != NULL);
+        memset(block, 1, size);
+        bytes += size;
+    }
+    return bytes;
+}
+
 #endif

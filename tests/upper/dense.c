@@ -112,7 +112,7 @@ static void dense_averages_over_what_there_is(void **state) {
     assert_int_equal(dense_known(DENSE_RUNS), DENSE_YES); /* four of five */
 }
 
-/* Less than half of it in memory, or nothing known; where nothing may be asked what is long is neither sparse nor dense. */
+/* Less than three quarters of it in memory, or nothing known; where nothing may be asked what is long is neither sparse nor dense. */
 static void dense_tells_what_is_sparse(void **state) {
     (void)state;
     size_t bytes = UNITS * UNIT_SIZE;
@@ -120,18 +120,20 @@ static void dense_tells_what_is_sparse(void **state) {
     for (enum dense_kind kind = DENSE_SHORT; kind < DENSE_KINDS; kind++) {
         dense.any_large = 0;
         assert_true(dense_is_sparse(kind));
-        dense_tell(kind, bytes / 8 * 3, bytes);
-        assert_true(dense_is_sparse(kind));
         dense_tell(kind, bytes / 8 * 5, bytes);
-        assert_false(dense_is_sparse(kind));
+        assert_true(dense_is_sparse(kind));
         assert_int_equal(dense_known(kind), DENSE_NO);
+        dense_tell(kind, bytes / 8 * 7, bytes);
+        assert_false(dense_is_sparse(kind));
     }
     dense.kinds[DENSE_LARGER].share = dense.any_large = 0;
     dense_tell(DENSE_LARGE, bytes, bytes);
     assert_false(dense_is_sparse(DENSE_LARGER)); /* as the large ones together */
     dense_refuse_samples();
-    for (enum dense_kind kind = DENSE_SHORT; kind < DENSE_KINDS; kind++)
+    for (enum dense_kind kind = DENSE_SHORT; kind < DENSE_KINDS; kind++) {
         assert_false(dense_is_sparse(kind));
+        assert_int_equal(dense_known(kind), kind == DENSE_SHORT ? DENSE_YES : DENSE_NO);
+    }
 }
 
 /* One of DENSE_WATCHES is looked at, once. */

@@ -292,15 +292,12 @@ static void slab_longer_ones_may_be_sparse(void **state) {
     (void)state;
     unsigned class = sizeclass_of(16 * KIB), all = DENSE_WATCHES;
     arena.large = true;
-    tell_often(3);
+    tell_often(5);
     assert_int_equal(count_used_as(SUPERSLAB_SPARSE, class, true), all);
     assert_int_equal(count_used_as(SUPERSLAB_SPARSE, class, false), all);
-    assert_int_equal(count_used_as(SUPERSLAB_SPARSE, sizeclass_of(8 * KIB), false), 0);
-    tell_often(5);
-    assert_int_equal(count_used_as(SUPERSLAB_MIXED, class, true), all);
     tell_often(8);
-    assert_int_equal(count_used_as(SUPERSLAB_SPARSE, class, false), 1); /* the probe */
-    assert_int_equal(count_used_as(SUPERSLAB_MIXED, class, false), all - 1);
+    assert_int_equal(count_used_as(SUPERSLAB_SPARSE, class, true), 1); /* the probe */
+    assert_int_equal(count_used_as(SUPERSLAB_FILLS, class, true), all - 1);
     arena.large = false;
     assert_int_equal(count_used_as(SUPERSLAB_MIXED, class, true), all);
 }
