@@ -323,12 +323,13 @@ static NOINLINE bool superslab_make_do(unsigned units) {
     return superslab_map_piece(units);
 }
 
-/* Maps address space for a run of `units`: half as much again as there is, or what can still be had. */
+/* Maps address space for a run of `units`: half as much again as there is, or what can still be had; for what lies apart from most of the heap, or while
+ * much of that is free, no more than it needs. */
 static bool superslab_grow(unsigned units, enum superslab_use use) {
     if (superslabs.count == 0)
         superslab_prepare();
     bool usual = superslab_grows_huge(), huge = superslab_grows_huge_for(use, usual),
-         apart = huge != usual || (use == SUPERSLAB_SPARSE && superslabs.sorts);
+         apart = huge != usual || (superslabs.sorts && !superslab_is_full());
     size_t count = superslab_mapped() / 2 / SUPERSLAB_UNITS;
     count = count < 1 || apart || superslab_wants_to_learn() ? 1
             : count > GROW_LARGEST                           ? GROW_LARGEST

@@ -853,6 +853,24 @@ static void superslab_keeps_what_is_sparse_in_small_pages(void **state) {
     end_mixed();
 }
 
+/* A heap that sorts, and is small again, has huge pages only, which are free: small ones come one superslab at a time. */
+static void superslab_grows_little_while_much_is_free(void **state) {
+    (void)state;
+    grow_huge();
+    home_of_next(16, SUPERSLAB_SPARSE);
+    assert_true(superslabs.sorts);
+    while (superslab_find_kind(16, false))
+        home_of_next(16, SUPERSLAB_SPARSE);
+    superslab_purge(0, ALWAYS);
+    dense_fake.units = 0;
+    size_t mapped = superslabs.mapped_units;
+    assert_true(mapped >= 8 * SUPERSLAB_UNITS);
+    assert_false(home_of_next(16, SUPERSLAB_MIXED)->huge);
+    assert_int_equal(superslabs.mapped_units, mapped + SUPERSLAB_UNITS);
+    check_room();
+    end_mixed();
+}
+
 /* But it takes what is in memory; where addresses are few what there is; and where all is to be huge from the first byte on nothing is told apart. */
 static void superslab_takes_huge_pages_for_what_is_sparse(void **state) {
     (void)state;
@@ -1827,6 +1845,7 @@ int main(void) {
         cmocka_unit_test_setup(superslab_sorts_only_where_it_pays, setup),
         cmocka_unit_test_setup(superslab_sorts_nothing_while_all_are_alike, setup),
         cmocka_unit_test_setup(superslab_keeps_what_is_sparse_in_small_pages, setup),
+        cmocka_unit_test_setup(superslab_grows_little_while_much_is_free, setup),
         cmocka_unit_test_setup(superslab_takes_huge_pages_for_what_is_sparse, setup),
         cmocka_unit_test_setup(superslab_sorts_nothing_where_addresses_are_few, setup),
         cmocka_unit_test_setup(superslab_mixes_when_memory_is_refused, setup),
