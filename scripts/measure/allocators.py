@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from settings import BENCH, PEERS, clean_environment, refuse  # first: it makes lab importable
+from settings import BENCH, PEERS, ROOT, clean_environment, refuse  # first: it makes lab importable
 
 from lab import model, witness
 from lab.errors import LabError
@@ -100,6 +100,15 @@ def named(words, default):
             name = Path(word).name
             print(f"left out, for it is not built: {name} (scripts/build_bench.sh, hakmem peers)", file=sys.stderr)
     return [Allocator(word) for word in found]
+
+
+def libraries(words, what):
+    """Of the command line, or hakmem and the peers that are built: for `what` is only run with libraries to preload."""
+    found = named(words, [str(ROOT / "build/standard/libhakmem.so"), *map(str, sorted(PEERS.glob("lib*.so")))])
+    for allocator in found:
+        if not allocator.preload:
+            refuse(f"{allocator.label} is a driver: {what} wants a library to preload")
+    return found
 
 
 def everything():

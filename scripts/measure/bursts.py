@@ -11,21 +11,12 @@ hakmem, and the peers that are built.
 import os
 import sys
 
-from allocators import named, needed
+from allocators import libraries, needed
 from instructions import per_operation
 from output import Progress, table, until_interrupted
-from settings import BENCH, PEERS, ROOT, number, refuse
+from settings import BENCH, number, refuse
 
 ORDERS = {"last first": "burst_lifo", "first first": "burst_fifo", "random": "burst_random"}
-
-
-def chosen(words):
-    peers = sorted(PEERS.glob("lib*.so"))
-    allocators = named(words, [str(ROOT / "build/standard/libhakmem.so"), *map(str, peers)])
-    for allocator in allocators:
-        if not allocator.preload:
-            refuse(f"{allocator.label} is a driver: a burst wants a library to preload")
-    return allocators
 
 
 def per_block(allocator, order, iterations, working_set):
@@ -38,7 +29,7 @@ def per_block(allocator, order, iterations, working_set):
 
 def main():
     needed("valgrind", "valgrind")
-    allocators, progress = chosen(sys.argv[1:]), Progress()
+    allocators, progress = libraries(sys.argv[1:], "a burst"), Progress()
     iterations, working_set = number("ITERS", 1000000), number("WS", 1000000)
     rows = []
     for allocator in allocators:

@@ -258,6 +258,34 @@ class Surveys(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn("scripts/build_bench.sh suite builds it", done.stderr)
 
+    def test_scenarios_compare_with_glibc_and_the_best(self):
+        done = run([SCRIPTS / "scenarios.sh", f"ours={LIBRARY}"], FIRST=4, COUNT=3)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("3 scenarios, from 4 on", done.stdout)
+        self.assertRegex(done.stdout, r"(?m)^glibc +3 +1\.000 +(1\.000|-) +[\d.]+ +[0-3] +[\d.]+ \([456]\)$")
+        self.assertRegex(done.stdout, r"(?m)^ours +3 +[\d.]+ +([\d.]+|-) +[\d.]+ +[0-3] +[\d.]+ \([456]\)$")
+
+    def test_a_scenario_is_what_its_number_says(self):
+        scenario = Path(SYSTEM).parent / "scenario"
+        first, again, other = (run([scenario, which, "describe"]) for which in ("7", "7", "8"))
+        self.assertEqual(first.returncode, 0, first.stderr)
+        *described, figures = first.stdout.splitlines()
+        self.assertEqual(described, again.stdout.splitlines()[:-1])
+        self.assertNotEqual(described, other.stdout.splitlines()[:-1])
+        self.assertEqual(len(described), 1 + int(described[0].split()[0]))  # phases
+        self.assertRegex(figures, r"^\d+ \d+ \d+\.\d{4}$")
+        for words in ([], ["x"], ["7", "tell"], ["-1"]):
+            done = run([scenario, *words])
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertIn("usage: scenario NUMBER", done.stderr)
+
+    def test_scenarios_say_who_builds_their_program(self):
+        with tempfile.TemporaryDirectory() as directory:
+            Path(directory, Path(SYSTEM).name).symlink_to(SYSTEM)
+            done = run([SCRIPTS / "scenarios.sh", LIBRARY], BENCH_DIR=directory)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("scripts/build_bench.sh suite builds it", done.stderr)
+
     def test_every_profile_runs_and_prints_its_statistics(self):
         done = run([SCRIPTS / "verify_health_profiles.sh"], ITERS=20000, WS=100)
         # A kernel without huge pages, or a limit on memory, may refuse an advice or a mapping: that is said by name.
