@@ -102,6 +102,7 @@ def as_json(snapshot: Snapshot) -> dict[str, Any]:
         "rss_bytes": snapshot.rss,
         "sum_bytes": round(snapshot.total),
         "difference_percent": 100 * snapshot.difference,
+        "moved_bytes": snapshot.moved,
         "huge_page_bytes": snapshot.huge,
         "threads": snapshot.threads,
         "torn_records": snapshot.torn,
@@ -132,6 +133,8 @@ def _notes(snapshot: Snapshot) -> list[str]:
         notes.append("estimated: pagemap cannot be read, so each mapping's Rss is spread over what was used of it")
     if abs(snapshot.difference) > OFF:
         notes.append("the sum is off by more than 2 %: the process changed while it was read; try --stop")
+    elif snapshot.doubt > OFF:
+        notes.append(f"{snapshot.moved / MIB:.1f} MiB came or went while the process was read, and may count as another's; try --stop")
     if snapshot.torn:
         notes.append(f"{snapshot.torn} records were left out: they changed while they were read")
     if not any(row.bytes for row in rows_of(snapshot)[:5]):

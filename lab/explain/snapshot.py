@@ -43,6 +43,7 @@ class Snapshot:
     classes: list[ClassSum]
     threads: int
     torn: int
+    moved: int = 0  # by so much Rss changed while all this was read: then it belongs to nobody, or to the wrong one
 
     @property
     def total(self) -> float:
@@ -54,15 +55,20 @@ class Snapshot:
         """By what share of the kernel's Rss the sum is off."""
         return (self.total - self.rss) / self.rss if self.rss else 0.0
 
+    @property
+    def doubt(self) -> float:
+        """The share of Rss that may be what it is not: the sum is off by it, or it came or went meanwhile."""
+        return max(abs(self.difference), self.moved / self.rss if self.rss else 0.0)
+
 
 def take(pid: int, state: str = "running", estimate: bool = False) -> Snapshot:
     """The best of a few looks: a process that changes while it is read is looked at again."""
     best = look(pid, state, estimate)
     for _ in range(LOOKS - 1):
-        if abs(best.difference) <= NEAR_ENOUGH:
+        if best.doubt <= NEAR_ENOUGH:
             break
         again = look(pid, state, estimate)
-        best = min(best, again, key=lambda snapshot: abs(snapshot.difference))
+        best = min(best, again, key=lambda snapshot: snapshot.doubt)
     return best
 
 
@@ -97,6 +103,7 @@ def look(pid: int, state: str = "running", estimate: bool = False) -> Snapshot:
         account.classes,
         heap.threads,
         heap.torn,
+        abs(after - before),
     )
 
 
