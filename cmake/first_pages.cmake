@@ -17,7 +17,9 @@
 # at the end of a page that word lay as deep in it as the upmost frames of every thread's stack. A load whose address ends like that of
 # a store just before it may have to wait for it (docs/experiments/stack-and-got.md).
 
-# Of the others those come first that are for what is asked for by options or by name: then all that is left fits one window.
+# Of the others those come first that are for what is asked for by options or by name, and os_getenv, which only they call: a process that is
+# given an option reads that window. The table of options begins another one, behind the tables for unwinding; the gap before it is inside its
+# section, as the linker would make two segments of it, and the second one would cost a system call more at each start.
 set(HAKMEM_COLDEST_ROOMS hakmem|limit|log|mallinfo|misuse|next|options|poisson|sample|stats)
 
 # hakmem_input_sections(RESULT NAME...)   where the compiler puts functions of these names

@@ -509,7 +509,7 @@ struct superslab_run superslab_take_some(unsigned least, unsigned most, enum sup
         run = superslab_take_warm(least, most);
     if (!run.start && use == SUPERSLAB_FILLS && !superslabs.sorts && superslab_may_sort())
         run = superslab_take_warm_or_sort(least, most);
-    if (use == SUPERSLAB_SPARSE && superslab_has_huge && !superslabs.sorts)
+    if (!run.start && use == SUPERSLAB_SPARSE && superslab_has_huge && !superslabs.sorts)
         superslab_sort_for_sparse(most);
     if (!run.start)
         run = superslab_take_run(most, use, false);

@@ -880,7 +880,9 @@ static void superslab_takes_huge_pages_for_what_is_sparse(void **state) {
     assert_true(home_of_next(16, SUPERSLAB_SPARSE)->huge && !superslabs.sorts);
     addresses_are_few = true;
     assert_true(home_of_next(16, SUPERSLAB_SPARSE)->huge && superslabs.mixes);
-    addresses_are_few = superslabs.mixes = false;
+    addresses_are_few = false;
+    assert_true(home_of_next(16, SUPERSLAB_SPARSE)->huge && !superslabs.sorts); /* for good */
+    superslabs.mixes = false;
     superslab_configure(0, true, false);
     assert_true(home_of_next(16, SUPERSLAB_SPARSE)->huge && !superslabs.sorts);
     while (superslab_find(16))
