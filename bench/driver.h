@@ -71,6 +71,7 @@ void report_throughput(const struct settings *settings, uint64_t iterations, dou
 // otherwise be missing in the first epoch's RSS alone, and read as growth.
 void report_ready(const struct settings *settings);
 void report_epoch(const struct settings *settings, uint64_t epoch, uint64_t iterations, double seconds);
+unsigned long report_peak_kb(void);
 void report_peak(void);
 
 #define WORKLOAD(name, steps, smallest, largest, sentence) workload_steps steps;

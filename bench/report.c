@@ -90,11 +90,14 @@ void report_epoch(const struct settings *settings, uint64_t epoch, uint64_t iter
     line_write(STDOUT_FILENO, "%s", line);
 }
 
-void report_peak(void) {
+unsigned long report_peak_kb(void) {
     char text[4096];
     const char *peak = strstr(file_read("/proc/self/status", text, sizeof text), "VmHWM:");
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
-    line_write(STDERR_FILENO, "[RSS] peak_kb=%lu\n",
-               peak ? strtoul(peak + strlen("VmHWM:"), NULL, 10) : (unsigned long)usage.ru_maxrss);
+    return peak ? strtoul(peak + strlen("VmHWM:"), NULL, 10) : (unsigned long)usage.ru_maxrss;
+}
+
+void report_peak(void) {
+    line_write(STDERR_FILENO, "[RSS] peak_kb=%lu\n", report_peak_kb());
 }

@@ -38,7 +38,7 @@ void dense_count(enum dense_kind kind, size_t units) {
 static void dense_average_share(uint32_t *place, uint32_t most, uint32_t now) {
     uint32_t told = __atomic_load_n(place, __ATOMIC_RELAXED), share = told % LOOK,
              looks = told / LOOK < most ? told / LOOK + 1 : most;
-    share = 1 + (share ? ((share - 1) * (looks - 1) + now) / looks : now);
+    share = 1 + ((share - 1) * (looks - 1) + now) / looks; /* the first look: nothing of what was before it */
     __atomic_store_n(place, looks * LOOK + share, __ATOMIC_RELAXED);
 }
 

@@ -9,6 +9,7 @@
 // phase all of its blocks are freed, or some stay until a later one. The same number is the same scenario under every allocator.
 #define _POSIX_C_SOURCE 200809L
 
+#include "../driver.h"
 #include "../numbers.h"
 
 #include <math.h>
@@ -225,19 +226,6 @@ static void *run(void *thread) {
     return NULL;
 }
 
-// Of this program's own memory: what getrusage says begins with that of whoever began it.
-static unsigned long peak_kib(void) {
-    char line[256];
-    unsigned long kib = 0;
-    FILE *status = fopen("/proc/self/status", "r");
-    while (status && kib == 0 && fgets(line, sizeof line, status))
-        if (strncmp(line, "VmHWM:", 6) == 0)
-            kib = strtoul(line + 6, NULL, 10);
-    if (status)
-        fclose(status);
-    return kib;
-}
-
 int main(int count, char **words) {
     uint64_t number = 0;
     if (count < 2 || count > 3 || !number_read("NUMBER", words[1], 0, UINT32_MAX, &number) ||
@@ -259,7 +247,7 @@ int main(int count, char **words) {
         pthread_join(threads[i], NULL);
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
-    printf("%lu %ld %.4f\n", peak_kib(), usage.ru_minflt,
+    printf("%lu %ld %.4f\n", report_peak_kb(), usage.ru_minflt,
            (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
                (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6);
     return 0;

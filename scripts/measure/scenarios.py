@@ -29,7 +29,7 @@ TENTH = 1.10
 
 def measured(library, which):
     """KiB at the peak and seconds of CPU time; None when the program fails."""
-    environment = clean_environment(LD_PRELOAD=library) if library else clean_environment()
+    environment = clean_environment(LD_PRELOAD=library)
     done = subprocess.run([PROGRAM, str(which)], env=environment, capture_output=True, text=True)
     words = done.stdout.split()
     return (int(words[0]), float(words[2])) if done.returncode == 0 and len(words) == 3 else None
@@ -45,8 +45,9 @@ def row(label, found):
     held = [runs[label][0] / runs[GLIBC][0] for runs in both.values()]
     took = [runs[label][1] / runs[GLIBC][1] for runs in both.values() if runs[GLIBC][1] * 1000 >= LEAST_MS]
     least = {
-        which: runs[label][0] / min(run[0] for other, run in runs.items() if other != label and run)
+        which: runs[label][0] / min(others)
         for which, runs in both.items()
+        if (others := [run[0] for other, run in runs.items() if other != label and run])
     }
     worst = max(least, key=least.get, default=None)
     beyond = sum(ratio > TENTH for ratio in least.values())

@@ -100,6 +100,14 @@ static inline void *taken(size_t size) {
     return block;
 }
 
+/* A block the first `bytes` of which are written. */
+static inline void *written(size_t size, size_t bytes) {
+    void *block = malloc(size);
+
+    CHECK(block != NULL);
+    return memset(block, 1, bytes);
+}
+
 static inline void shuffle(void **blocks, size_t count, unsigned seed) {
     unsigned state = seed | 1;
 
@@ -116,9 +124,7 @@ static inline size_t take_small(unsigned count) {
     size_t bytes = 0;
     for (unsigned i = 0; i < count; i++) {
         size_t size = 20 + i % 160;
-        unsigned char *block = malloc(size);
-        CHECK(block != NULL);
-        memset(block, 1, size);
+        written(size, size);
         bytes += size;
     }
     return bytes;

@@ -13,13 +13,9 @@ enum { SMALL = 200000, THREADS = 100, SIZES = 30, STEP = 64, EACH = 4, BAR_KIB =
 static pthread_barrier_t barrier;
 
 static void *have_a_few(void *argument) {
-    for (size_t size = 16; size < 16 + SIZES * STEP; size += STEP) {
-        for (int i = 0; i < EACH; i++) {
-            unsigned char *block = malloc(size);
-            CHECK(block != NULL);
-            memset(block, 1, size);
-        }
-    }
+    for (size_t size = 16; size < 16 + SIZES * STEP; size += STEP)
+        for (int i = 0; i < EACH; i++)
+            written(size, size);
     pthread_barrier_wait(&barrier); /* all have them */
     pthread_barrier_wait(&barrier); /* and were looked at */
     return argument;

@@ -15,11 +15,8 @@ static int measure(int which) {
     size_t length = lengths[which], count = ADDRESSES / length;
     take_small(SMALL);
     long before = rss_kib();
-    for (size_t i = 0; i < count; i++) {
-        unsigned char *block = malloc(length);
-        CHECK(block != NULL);
-        block[0] = 1;
-    }
+    for (size_t i = 0; i < count; i++)
+        written(length, 1);
     size_t more = take_small(MORE);
     long kib = rss_kib() - before - (long)(more / 1024), bar = (long)count * BAR_EACH_KIB + BAR_BESIDE_KIB;
     printf("%zu blocks of %zu bytes: %ld KiB beside the small ones\n", count, length, kib);

@@ -226,6 +226,13 @@ class Surveys(unittest.TestCase):
         self.assertRegex(done.stdout, r"(?m)^glibc +[\d.]+ +[\d.]+$")
 
     @unittest.skipUnless(shutil.which("valgrind"), "no valgrind (Debian: valgrind)")
+    def assert_suite_is_wanted(self, script):
+        with tempfile.TemporaryDirectory() as directory:
+            Path(directory, Path(SYSTEM).name).symlink_to(SYSTEM)
+            done = run([SCRIPTS / script, LIBRARY], BENCH_DIR=directory)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("scripts/build_bench.sh suite builds it", done.stderr)
+
     def test_own_instructions_of_any_program(self):
         counts = {}
         for numbers in (1000, 3000):
@@ -252,11 +259,7 @@ class Surveys(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("valgrind"), "no valgrind (Debian: valgrind)")
     def test_instructions_of_bursts_say_who_builds_the_suite(self):
-        with tempfile.TemporaryDirectory() as directory:
-            Path(directory, Path(SYSTEM).name).symlink_to(SYSTEM)
-            done = run([SCRIPTS / "instructions_bursts.sh", LIBRARY], BENCH_DIR=directory)
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("scripts/build_bench.sh suite builds it", done.stderr)
+        self.assert_suite_is_wanted("instructions_bursts.sh")
 
     def test_scenarios_compare_with_glibc_and_the_best(self):
         done = run([SCRIPTS / "scenarios.sh", f"ours={LIBRARY}"], FIRST=4, COUNT=3)
@@ -280,11 +283,7 @@ class Surveys(unittest.TestCase):
             self.assertIn("usage: scenario NUMBER", done.stderr)
 
     def test_scenarios_say_who_builds_their_program(self):
-        with tempfile.TemporaryDirectory() as directory:
-            Path(directory, Path(SYSTEM).name).symlink_to(SYSTEM)
-            done = run([SCRIPTS / "scenarios.sh", LIBRARY], BENCH_DIR=directory)
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("scripts/build_bench.sh suite builds it", done.stderr)
+        self.assert_suite_is_wanted("scenarios.sh")
 
     def test_every_profile_runs_and_prints_its_statistics(self):
         done = run([SCRIPTS / "verify_health_profiles.sh"], ITERS=20000, WS=100)
