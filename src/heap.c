@@ -393,6 +393,8 @@ static void heap_sweep(struct heap *heap) {
     for (unsigned looked = 0; looked < SWEEP; looked++) {
         class = heap->swept = (uint8_t)((heap->swept + 1) % SIZECLASS_COUNT);
         struct heap_class *mine = &heap->class[class];
+        if (heap_has_not_begun(heap, class))
+            continue;
         if (heap->marking == class && heap->marks.slab) {
             visit_enter(&heap->visit);
             heap_stop_marking(heap);
