@@ -211,6 +211,13 @@ class Soaks(unittest.TestCase):
 
 
 class Surveys(unittest.TestCase):
+    def assert_suite_is_wanted(self, script):
+        with tempfile.TemporaryDirectory() as directory:
+            Path(directory, Path(SYSTEM).name).symlink_to(SYSTEM)
+            done = run([SCRIPTS / script, LIBRARY], BENCH_DIR=directory)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("scripts/build_bench.sh suite builds it", done.stderr)
+
     def test_rss(self):
         done = run([SCRIPTS / "rss_mixed.sh", f"ours={DRIVER}", f"preloaded={LIBRARY}"], ITERS=2000, WS=50, RUNS=2)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -226,13 +233,6 @@ class Surveys(unittest.TestCase):
         self.assertRegex(done.stdout, r"(?m)^glibc +[\d.]+ +[\d.]+$")
 
     @unittest.skipUnless(shutil.which("valgrind"), "no valgrind (Debian: valgrind)")
-    def assert_suite_is_wanted(self, script):
-        with tempfile.TemporaryDirectory() as directory:
-            Path(directory, Path(SYSTEM).name).symlink_to(SYSTEM)
-            done = run([SCRIPTS / script, LIBRARY], BENCH_DIR=directory)
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("scripts/build_bench.sh suite builds it", done.stderr)
-
     def test_own_instructions_of_any_program(self):
         counts = {}
         for numbers in (1000, 3000):
