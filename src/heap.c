@@ -99,9 +99,9 @@ static bool heap_may_deepen(const struct heap *heap, unsigned class) {
            sizeclass_table[class].size <= DEEP_LARGEST;
 }
 
-uint32_t heap_out(struct heap *heap, unsigned class) {
+uint32_t heap_out(struct heap *heap, const struct heap_class *mine) {
     visit_enter(&heap->visit);
-    uint32_t out = heap->class[class].out;
+    uint32_t out = mine->out;
     visit_leave(&heap->visit);
     return out;
 }
@@ -110,7 +110,7 @@ uint32_t heap_out(struct heap *heap, unsigned class) {
 static bool heap_is_run_through(struct heap *heap, unsigned class, bool again) {
     const struct heap_class *mine = &heap->class[class];
     return (mine->put_by >= DEEP_PUT && sizeclass_table[class].size <= DEEP_SMALL) ||
-           (again && mine->refill == HEAP_ARRAY_WORDS - 1 && heap_out(heap, class) >= DEEP_FROM);
+           (again && mine->refill == HEAP_ARRAY_WORDS - 1 && heap_out(heap, mine) >= DEEP_FROM);
 }
 
 /* The magazine is empty. What was its array will be a pack. docs/experiments/deep-magazines.md */
@@ -224,11 +224,9 @@ static ALWAYS_INLINE bool heap_in_order(unsigned class, void *const *blocks, uns
  * no slab is marked. docs/experiments/marks.md */
 static NOINLINE unsigned heap_put_neighbours(struct heap_class *mine, uint32_t tag, void *const *blocks,
                                              unsigned count) {
-    intptr_t step = (intptr_t)blocks[1] - (intptr_t)blocks[0];
-    unsigned found = 1;
-    while (found < count && (intptr_t)blocks[found] - (intptr_t)blocks[found - 1] == step)
-        found++;
-    uintptr_t lowest = (uintptr_t)blocks[step < 0 ? found - 1 : 0];
+    uintptr_t step = (uintptr_t)blocks[1] - (uintptr_t)blocks[0];
+    unsigned found = slab_count_row(blocks, count, step);
+    uintptr_t lowest = (uintptr_t)blocks[(intptr_t)step < 0 ? found - 1 : 0];
     struct slab *slab = pagemap_record_tagged(*blocks, tag);
     if (UNLIKELY(!slab || !slab_push_neighbours(slab, lowest, found)))
         return heap_put_run(mine, tag, blocks, found);

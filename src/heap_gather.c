@@ -135,14 +135,12 @@ static NOINLINE void heap_populate(const struct slab *slab) {
         os_advise(slab_unit(slab), (size_t)slab->units << UNIT_SHIFT, OS_POPULATE);
 }
 
-/* Bytes of the pages that the slab's blocks were carved from. */
-static size_t heap_carved_bytes(const struct slab *slab) {
-    size_t colour = (size_t)(slab->start - slab_unit(slab)), size = sizeclass_table[slab->class].size;
-    return slab->carved ? align_up(colour + slab->carved * size, heaps.page) : 0;
-}
-
-static void heap_count_touched(struct heap *heap, size_t bytes) {
-    heap->touched += bytes;
+/* Of the slab's blocks `before` were carved until now. In whole pages. */
+static void heap_count_touched(struct heap *heap, const struct slab *slab, unsigned before) {
+    size_t size = sizeclass_table[slab->class].size, page = os_page_size();
+    uintptr_t start = (uintptr_t)slab->start,
+              from = before ? start + before * size : (uintptr_t)slab_unit(slab);
+    heap->touched += align_up(start + slab->carved * size, page) - align_up(from, page);
     if (heap->touched < HEAP_TOUCHED_STEP)
         return;
     __atomic_fetch_add(&heaps.touched, heap->touched, __ATOMIC_RELAXED);
@@ -265,7 +263,7 @@ static void heap_yield_for_slab(struct heap *heap, unsigned class, unsigned unit
 }
 
 /* A new slab is carved from now on. False: no memory. */
-static bool heap_grow(struct heap *heap, unsigned class) {
+static COLD bool heap_grow(struct heap *heap, unsigned class) {
     struct heap_class *mine = &heap->class[class];
     unsigned units = heap_slab_units(mine, class);
     size_t bytes = (size_t)units << UNIT_SHIFT;
@@ -297,12 +295,12 @@ static unsigned heap_carve(struct heap *heap, unsigned class, void **end, unsign
     }
     if (heap_hosts(heap) && count > CARVED_BY_HOSTS)
         count = CARVED_BY_HOSTS;
-    size_t before = heap_carved_bytes(mine->carving);
-    bool first = mine->out == 0 && mine->carving->carved == 0;
-    unsigned have =
-        first ? slab_pop_apart(mine->carving, end, count) : slab_pop(mine->carving, end, count, true);
-    heap_count_touched(heap, heap_carved_bytes(mine->carving) - before);
-    heap_file(mine, mine->carving);
+    struct slab *slab = mine->carving;
+    unsigned before = slab->carved;
+    bool first = mine->out == 0 && before == 0;
+    unsigned have = first ? slab_pop_apart(slab, end, count) : slab_pop(slab, end, count, true);
+    heap_count_touched(heap, slab, before);
+    heap_file(mine, slab);
     heap->carved += have;
     return have;
 }

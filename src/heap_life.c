@@ -13,7 +13,7 @@ enum {
     HEAPS_LARGEST = (1 << 24) - 2
 };
 
-struct heaps heaps = {.lock = LOCK_INITIAL(8), .prewarm = 8, .page = 4 * KIB};
+struct heaps heaps = {.lock = LOCK_INITIAL(8), .prewarm = 8};
 
 /* Lets empty slabs go, but for those of the smallest classes that together have at most `keep` units. */
 static void heap_let_empties_go(struct heap *heap, unsigned keep) {
@@ -164,7 +164,6 @@ struct heap *heap_after(const struct heap *heap) {
 
 void heap_configure(unsigned prewarm, size_t warm, size_t packs, bool populate) {
     heaps.prewarm = prewarm;
-    heaps.page = os_page_size();
     heaps.populate = populate;
     pack_configure(packs);
     heaps.warm_units = warm < WARM_LARGEST ? (uint32_t)(warm >> UNIT_SHIFT) : WARM_LARGEST >> UNIT_SHIFT;

@@ -31,7 +31,7 @@ static NOINLINE bool heap_has_room(struct heap *heap, unsigned serving, bool fir
     const struct heap_class *theirs = &heap->class[serving];
     uint32_t held = theirs->array ? heap_held(heap, serving) : 0, at_hand = held + theirs->spare_count;
     uint32_t most = first ? LODGERS_BYTES / sizeclass_table[serving].size : LODGERS_BESIDE;
-    return heap_out(heap, serving) <= at_hand + most && (first || held > 0);
+    return heap_out(heap, theirs) <= at_hand + most && (first || held > 0);
 }
 
 COLD unsigned heap_serving(struct heap *heap, unsigned class) {

@@ -34,7 +34,6 @@ struct heaps {
     uint32_t threads;    /* that can be reached; relaxed: a hint */
     uint32_t warm_units; /* of empty slabs, that an idle heap may keep */
     size_t touched;      /* relaxed: a hint */
-    size_t page;         /* of the kernel */
     bool populate, watch;
 };
 
@@ -52,8 +51,8 @@ static inline bool heap_is_deep(const struct heap_class *mine) {
 /* Blocks in a magazine: there is one. */
 unsigned heap_held(const struct heap *heap, unsigned class);
 
-/* Blocks of the class that are out: a visitor counts, too. Outside of `visit`. */
-uint32_t heap_out(struct heap *heap, unsigned class);
+/* Blocks of one of its classes that are out: a visitor counts, too. Outside of `visit`. */
+uint32_t heap_out(struct heap *heap, const struct heap_class *mine);
 
 /* Where the sentinel of a magazine stands that may be filled; and of one that is full as soon as it is empty. */
 unsigned heap_sentinel(const struct heap_class *mine);

@@ -120,17 +120,15 @@ void slab_change_owner(struct slab *slab, struct inbox *owner, uint32_t tag) {
 
 /* Writes the addresses of `count` neighbours downwards from `end`, two with each store. */
 static ALWAYS_INLINE void slab_lay_down(unsigned char *block, size_t size, void **end, unsigned count) {
-    typedef uintptr_t pair
-        __attribute__((vector_size(2 * sizeof(uintptr_t)), aligned(sizeof(void *)), may_alias));
     uintptr_t first = (uintptr_t)block;
-    pair two = {first + size, first};
+    slab_two two = {first + size, first};
     for (; count >= 8; count -= 8, end -= 8) {
 #pragma GCC unroll 4
         for (unsigned i = 2; i <= 8; i += 2, two += 2 * size)
-            *(pair *)(end - i) = two;
+            *(slab_two *)(end - i) = two;
     }
     for (; count >= 2; count -= 2, two += 2 * size)
-        *(pair *)(end -= 2) = two;
+        *(slab_two *)(end -= 2) = two;
     if (count > 0)
         *--end = (void *)two[1];
 }

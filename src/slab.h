@@ -237,20 +237,49 @@ static ALWAYS_INLINE unsigned slab_push_run(struct slab *slab, void *const *bloc
     return (unsigned)(next - blocks);
 }
 
-/* Puts back `count` neighbours, the lowest of which starts there, if all of them may be. False: nothing has changed. */
+/* Two addresses of a magazine. */
+typedef uintptr_t slab_two
+    __attribute__((vector_size(2 * sizeof(uintptr_t)), aligned(sizeof(void *)), may_alias));
+
+/* How many blocks at the head of blocks[], which has two at least, are `step` bytes behind the one before: eight at a time. */
+static inline unsigned slab_count_row(void *const *blocks, unsigned count, uintptr_t step) {
+    uintptr_t first = (uintptr_t)blocks[0];
+    slab_two expected = {first, first + step};
+    unsigned found = 0;
+    for (; found + 8 <= count; found += 8) {
+        slab_two apart = {0};
+#pragma GCC unroll 4
+        for (unsigned i = 0; i < 8; i += 2, expected += 2 * step)
+            apart |= expected ^ *(const slab_two *)&blocks[found + i];
+        if (apart[0] | apart[1])
+            break;
+    }
+    while (found < count && (uintptr_t)blocks[found] == first + found * step)
+        found++;
+    return found;
+}
+
+/* The bits of blocks `from` up to `end` that are in the word of `from`. */
+static ALWAYS_INLINE uint64_t slab_span(uint64_t from, uint64_t end) {
+    uint64_t bits = ~0ULL << from % 64;
+    return (from ^ end) < 64 ? bits & ~(~0ULL << end % 64) : bits;
+}
+
+/* Puts back `count` neighbours, at least one, the lowest of which starts there, if all of them may be. False: nothing has changed. */
 static inline bool slab_push_neighbours(struct slab *slab, uintptr_t lowest, unsigned count) {
     uint64_t number, taken = 0;
     bool starts = sizeclass_divide(lowest - (uintptr_t)slab->start, slab->inverse, &number);
-    if (UNLIKELY(!starts || number >= slab->carved || count > slab->carved - number))
+    uint64_t from = number, end = number + count;
+    if (UNLIKELY(!starts || end > slab->carved))
         return false;
-    unsigned word = (unsigned)(number / 64), last = (unsigned)((number + count - 1) / 64);
-    uint64_t from = ~0ULL << number % 64, to = ~0ULL >> (63 - (number + count - 1) % 64);
-    for (unsigned i = word; i <= last; i++)
-        taken |= slab->bits[i] & (i == word ? from : ~0ULL) & (i == last ? to : ~0ULL);
+    do {
+        taken |= slab->bits[from / 64] & slab_span(from, end);
+        from = (from | 63) + 1;
+    } while (from < end);
     if (UNLIKELY(taken))
         return false;
-    for (unsigned i = word; i <= last; i++)
-        slab_set_word(slab, i, (i == word ? from : ~0ULL) & (i == last ? to : ~0ULL));
+    for (from = number; from < end; from = (from | 63) + 1)
+        slab_set_word(slab, (unsigned)(from / 64), slab_span(from, end));
     slab_count_free(slab, count);
     return true;
 }

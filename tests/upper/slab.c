@@ -1000,6 +1000,25 @@ static void slab_P3_P4_neighbours_go_back_all_or_none(void **state) {
     assert_int_equal(arena.in_use, 0);
 }
 
+/* As far as each is `step` bytes from the one before: of any number of blocks, either way, with a stray one anywhere or none. */
+static void slab_rows_end_where_they_must(void **state) {
+    (void)state;
+    enum { MOST = 130 };
+    static const intptr_t steps[] = {16, -16, 48, -1008};
+    for (unsigned i = 0; i < ARRAY_LENGTH(steps); i++) {
+        for (unsigned count = 2; count <= MOST; count++) {
+            for (unsigned stray = 2; stray <= count; stray++) {
+                void *blocks[MOST];
+                for (unsigned at = 0; at < count; at++)
+                    blocks[at] = (void *)(uintptr_t)(((intptr_t)1 << 40) + steps[i] * (intptr_t)at);
+                if (stray < count)
+                    blocks[stray] = (char *)blocks[stray] + (stray % 2 ? steps[i] : -16 * steps[i]);
+                assert_int_equal(slab_count_row(blocks, count, (uintptr_t)steps[i]), stray);
+            }
+        }
+    }
+}
+
 static void slab_P3_P4_a_run_ends_where_it_must(void **state) {
     (void)state;
     static const unsigned classes[] = {0, 2, 7, 20, 40, 55, 63, 70, 71};
@@ -1070,6 +1089,7 @@ int main(void) {
         cmocka_unit_test_setup(slab_P3_P4_a_run_ends_where_it_must, kernel_reset),
         cmocka_unit_test_setup(slab_P3_neighbours_go_back_together, kernel_reset),
         cmocka_unit_test_setup(slab_P3_P4_neighbours_go_back_all_or_none, kernel_reset),
+        cmocka_unit_test(slab_rows_end_where_they_must),
         cmocka_unit_test_setup(slab_run_ends_say_why, kernel_reset),
         cmocka_unit_test_setup(slab_may_be_shorter_than_its_class_wants, kernel_reset),
     };
