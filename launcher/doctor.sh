@@ -2,6 +2,8 @@
 # Exit status 1 when something is wrong; what is only slower or smaller than it could be is a note.
 
 . "$root/launcher/install.sh"
+. "$root/launcher/python.sh"
+. "$root/launcher/preload.sh"
 
 wrongs=0
 
@@ -18,6 +20,17 @@ wrong() {
     wrongs=$((wrongs + 1))
 }
 
+# check_others PID LIBRARY: allocators that were preloaded before it, as the process was started.
+check_others() {
+    list=$({ tr '\0' '\n' <"/proc/$1/environ"; } 2>/dev/null | sed -n 's/^LD_PRELOAD=//p')
+    for other in $(preloaded "$list"); do
+        case ${other##*/} in
+            libhakmem*) return 0 ;;
+        esac
+        ! is_allocator "$other" || wrong "$other stands before it in LD_PRELOAD of process $1, and serves it: start it with LD_PRELOAD unset"
+    done
+}
+
 check_process() {
     case $1 in
         '' | *[!0-9]*) refuse "'$1' is not a process id: hakmem doctor [PID]" ;;
@@ -30,6 +43,7 @@ check_process() {
     loaded=$(sed -n 's/.* \(\/.*libhakmem[^/]*\)$/\1/p' "/proc/$1/maps" | sort -u)
     if [ -n "$loaded" ]; then
         fine "process $1 has loaded $loaded"
+        check_others "$1" "$loaded"
     elif grep -qa HAKMEM_PURGE_DELAY "/proc/$1/exe" 2>/dev/null; then
         fine "process $1 is linked with hakmem's archive: $(readlink "/proc/$1/exe")"
     else
@@ -49,6 +63,23 @@ check_tools() {
         fine "C compiler: $(${CC:-cc} --version 2>/dev/null | head -n 1)"
     else
         note "no working C compiler: the first build will install gcc"
+    fi
+}
+
+# What the lab takes beside that.
+check_lab() {
+    if python_is_ready; then
+        fine "Python packages of the lab: $venv"
+    else
+        note 'no Python packages of the lab: the first explain, heap, bench, ... will install them, some 370 MB'
+    fi
+    command -v cargo >/dev/null 2>&1 || note 'cargo is not installed: the first `hakmem peers` will install it, to make other allocators'
+    command -v valgrind >/dev/null 2>&1 || note 'valgrind is not installed: `hakmem test` will install it, to count instructions'
+    scope=$(cat "${1:-/proc/sys/kernel/yama/ptrace_scope}" 2>/dev/null) || return 0
+    if [ "$scope" = 0 ] || [ "$(id -u)" -eq 0 ]; then
+        fine "kernel.yama.ptrace_scope=$scope"
+    else
+        note "kernel.yama.ptrace_scope=$scope: explain, heap, top and calls look only at what they have started, as with \`hakmem run --explain\`, or as root"
     fi
 }
 
@@ -122,10 +153,22 @@ check_medium_pages() {
 }
 
 check_environment() {
-    case ${LD_PRELOAD-} in
-        '') fine 'LD_PRELOAD is empty' ;;
-        *) note "LD_PRELOAD is '$LD_PRELOAD': an allocator that stands before hakmem there wins" ;;
-    esac
+    [ -n "$preload" ] || fine 'LD_PRELOAD is empty'
+    for other in $(preloaded "$preload"); do
+        case $other in
+            */libhakmem*) name=hakmem ;;
+            *) name=$other ;;
+        esac
+        if [ "${other#*/}" != "$other" ] && [ ! -e "$other" ]; then
+            wrong "LD_PRELOAD names $other, which is not there: every program says so, and runs without it; unset it"
+        elif [ "$name" = hakmem ]; then
+            fine "LD_PRELOAD names $other: programs started from here run on it"
+        elif is_allocator "$other"; then
+            note "LD_PRELOAD names $other, an allocator: where it stands before hakmem it serves, and \`hakmem run\` cannot help it; unset it"
+        else
+            note "LD_PRELOAD names $other, which is no allocator"
+        fi
+    done
     env | sed -n 's/^\(HAKMEM_[A-Za-z0-9_]*\)=\(.*\)$/\1 \2/p' | while read -r name value; do
         if grep -q "\"$name\"" "$root/src/options.def" 2>/dev/null; then
             printf '  note   %s=%s is set\n' "$name" "$value"
@@ -139,7 +182,7 @@ check_environment() {
 # What a library says of the options that are set: a value that it ignores, or for which it refuses to run.
 check_options() {
     [ -n "$loads" ] && [ -n "$(options_set)" ] || return 0
-    said=$(LD_PRELOAD=$loads sh -c : 2>&1 | sed -n 's/^hakmem: \(\(ignored\|refused\) .*\)/\1/p')
+    said=$(LD_PRELOAD=$loads sh -c : 2>&1 | sed -n 's/^hakmem: \(\(ignored\|refused\) .*\)/\1/p' | grep -v '^ignored (no such option')
     case $said in
         '') ;;
         refused*) wrong "every program on hakmem ends with status 2: $(printf '%s\n' "$said" | head -n 1); correct or unset it, or HAKMEM_STRICT" ;;
@@ -151,11 +194,14 @@ hakmem_doctor() {
     case ${1-} in
         --help | -h) echo 'usage: hakmem doctor [PID]' && return 0 ;;
     esac
+    preload=${LD_PRELOAD-}
+    unset LD_PRELOAD # what is asked here is no program of yours, and a library that talks would be heard for each
     [ $# -le 1 ] || refuse "doctor takes one process at a time, not '$*': hakmem doctor [PID]"
     if [ $# -gt 0 ]; then
         check_process "$1"
     else
         check_tools
+        check_lab
         check_libraries
         check_system
         check_environment

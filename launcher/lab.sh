@@ -23,9 +23,14 @@ prepare_lab() {
     esac
 }
 
+# lab_is_ready COMMAND: only some of them make other allocators.
 lab_is_ready() {
     python_is_ready || return 1
-    for tool in cmake ninja cargo make c++; do
+    case $1 in
+        peers | bench | scorecard) tools='cmake ninja cargo make c++' ;;
+        *) tools='cmake ninja' ;;
+    esac
+    for tool in $tools; do
         command -v "$tool" >/dev/null 2>&1 || return 1
     done
 }
@@ -40,7 +45,7 @@ hakmem_lab() {
     case " $* " in
         *' --help '* | *' --list '*) python_is_ready || with_build_lock prepare_words || exit 1 ;;
         *)
-            lab_is_ready || with_build_lock prepare_lab "$lab_command" || exit 1
+            lab_is_ready "$lab_command" || with_build_lock prepare_lab "$lab_command" || exit 1
             [ "$lab_command" = peers ] || ensure_built standard || exit 1
             ;;
     esac

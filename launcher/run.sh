@@ -7,12 +7,31 @@
 . "$root/launcher/build.sh"
 . "$root/launcher/explain.sh"
 . "$root/launcher/program.sh"
+. "$root/launcher/preload.sh"
 
 run_usage='hakmem run [--profile P] [--variant V] [--stats] [--explain] [--heap FILE] [--sample BYTES] [--calls] [--trace FILE] [--events N] -- CMD...'
 usual_sample=512k
 most_sampled=1073741824
 usual_events=65536
 most_events=16777216
+
+run_help() {
+    cat <<END
+usage: $run_usage
+
+  --profile P      speed (what it is without), balanced or lean: what memory is given for time (docs/options.md)
+  --variant V      $(printf '%s' "$library_variants" | sed 's/ /, /g'); standard without
+  --stats          a summary of each process at its exit, on standard error (docs/explain.md)
+  --explain        where its resident memory is, at its exit, on standard error (docs/explain.md)
+  --heap FILE      which call paths hold its memory, at its exit: a table, and a profile for pprof (docs/heap.md)
+  --sample BYTES   of --heap: a sample for so many bytes that are allocated, $usual_sample without
+  --calls          how long its calls take, at every percentile; takes the variant observe (docs/calls.md)
+  --trace FILE     the same, and the last calls of each thread as CSV
+  --events N       of --trace: so many calls of each thread, $usual_events without
+
+The program's own are its standard input and output, its exit status and signals.
+END
+}
 
 check_profile() {
     # shellcheck disable=SC2086
@@ -82,13 +101,11 @@ choose_variant() {
     variant=${variant:-standard}
 }
 
-# Another hakmem in LD_PRELOAD comes first, and the one asked for is never used.
+# Another allocator in LD_PRELOAD comes first, and the one asked for is never used.
 warn_of_others() {
-    for other in $(printf '%s' "${LD_PRELOAD:-}" | tr ':' ' '); do
-        case ${other##*/} in
-            libhakmem*) [ "$other" = "$library" ] ||
-                say "LD_PRELOAD names $other already, which comes first: $library will not be used; unset LD_PRELOAD" ;;
-        esac
+    for other in $(preloaded); do
+        [ "$other" = "$library" ] || ! is_allocator "$other" ||
+            say "LD_PRELOAD names $other already, which comes first: $library will not be used; unset LD_PRELOAD"
     done
 }
 
@@ -117,7 +134,7 @@ hakmem_run() {
             --stats) stats=yes && shift && continue ;;
             --explain) explain=yes && shift && continue ;;
             --calls) calls=yes && shift && continue ;;
-            --help | -h) tell "usage: $run_usage" && return 0 ;;
+            --help | -h) tell_all run_help && return 0 ;;
             --) shift && break ;;
             -*) refuse "unknown option '$1': $run_usage" ;;
             *) break ;;

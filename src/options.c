@@ -191,17 +191,20 @@ static void options_list_words(enum options_row_id row, char *text, size_t bytes
 }
 
 static void options_report(enum options_row_id id, const char *name, const char *text, bool parsed) {
-    RARE_CONSTANT static const char meant[][20] = {"0 or 1", "a number of bytes", "a number", "one of ",
-                                                   "bytes or cgroup"};
+    RARE_CONSTANT static const char meant[][36] = {"0 or 1", "bytes, as 65536, 512k, 64m or 1g",
+                                                   "a number of ", "one of ",
+                                                   "bytes, as 64m or 1g, or cgroup"};
     const struct options_row *row = &options_rows[id];
     char words[64] = "";
+    bool counted = row->kind == OPTIONS_count;
     if (row->kind == OPTIONS_choice)
         options_list_words(id, words, sizeof words);
     if (parsed)
         log_line("%s (not in %zu..%zu%s%s): %s=%s", options_complain(), row->min, row->max,
                  row->unit[0] != '\0' ? " " : "", row->unit, name, text);
     else
-        log_line("%s (not %s%s): %s=%s", options_complain(), meant[row->kind], words, name, text);
+        log_line("%s (not %s%s%s): %s=%s", options_complain(), meant[row->kind], words,
+                 counted ? row->unit : "", name, text);
 }
 
 /* A word is always in range. A number that is too large for a size was made OPTIONS_CGROUP: it begins with a digit. */

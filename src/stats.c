@@ -71,11 +71,14 @@ static unsigned long stats_count(const _Atomic uint64_t *counter) {
 }
 
 static void stats_print_calls(void) {
-    log_line("  system calls    mmap %lu, munmap %lu, mremap %lu, madvise %lu (refused: %lu, %lu, %lu, %lu)",
-             stats_count(&os_counts.map), stats_count(&os_counts.unmap), stats_count(&os_counts.remap),
-             stats_count(&os_counts.advise), stats_count(&os_counts.map_failed),
-             stats_count(&os_counts.unmap_failed), stats_count(&os_counts.remap_failed),
-             stats_count(&os_counts.advise_enomem) + stats_count(&os_counts.advise_other));
+    unsigned long map = stats_count(&os_counts.map_failed), unmap = stats_count(&os_counts.unmap_failed),
+                  remap = stats_count(&os_counts.remap_failed),
+                  advise = stats_count(&os_counts.advise_enomem) + stats_count(&os_counts.advise_other);
+    log_line("  system calls    mmap %lu, munmap %lu, mremap %lu, madvise %lu", stats_count(&os_counts.map),
+             stats_count(&os_counts.unmap), stats_count(&os_counts.remap), stats_count(&os_counts.advise));
+    if (map + unmap + remap + advise > 0)
+        log_line("    of them refused: mmap %lu, munmap %lu, mremap %lu, madvise %lu", map, unmap, remap,
+                 advise);
 }
 
 /* What the calls were for and, if they are timed (HAKMEM_STATS), what they took. */
@@ -103,16 +106,27 @@ static void stats_print_limits(void) {
         stats_print_bytes("held           ", atomic_load_explicit(&limit.held, memory_order_relaxed));
 }
 
+/* One command can be many processes, which all write to one place. */
+static void stats_print_heading(void) {
+    char name[32] = ""; /* the kernel cuts it to 15 characters, and ends it with a newline */
+    size_t length = os_read_file("/proc/self/comm", name, sizeof name);
+    for (size_t i = 0; i < length; i++)
+        if ((unsigned char)name[i] < ' ' || name[i] == 127)
+            name[i] = i + 1 < length ? '?' : '\0';
+    log_line("summary of %s%sprocess %u (%s %s, profile %s)", name, length > 0 ? ", " : "",
+             os_process_number(), options_variant, options_version, options_profile_name());
+}
+
 void stats_print_summary(void) {
     struct stats stats;
     struct os_usage usage;
     stats_collect(&stats);
     os_read_usage(&usage);
-    log_line("summary (%s %s, profile %s)", options_variant, options_version, options_profile_name());
+    stats_print_heading();
     stats_print_bytes("peak RSS       ", usage.peak_rss_bytes);
-    stats_print_bytes("live, at most  ", stats.live_bytes);
     stats_print_bytes("mapped         ", stats.mapped_bytes);
-    stats_print_bytes("free, still held", stats.dirty_bytes);
+    stats_print_bytes("  live, at hand", stats.live_bytes);
+    stats_print_bytes("  free, held   ", stats.dirty_bytes);
     stats_print_bytes("own records    ", stats.metadata_bytes);
     if (has(counters)) {
         log_line("  calls           malloc %lu, free %lu; large %lu, %lu", (unsigned long)stats.mallocs,

@@ -6,6 +6,13 @@ try "$tree/hakmem" help
 expect_status 0 help
 expect_words out '^usage: hakmem' help
 
+try "$tree/hakmem" help run
+expect_status 0 'help of a command'
+expect_words out '^  --profile P ' 'help of a command'
+try "$tree/hakmem" help walk
+expect_status 2 'help of what is no command'
+expect_words err "unknown command 'walk': use one of run, explain" 'help of what is no command'
+
 try "$tree/hakmem" version
 expect_status 0 version
 expect_words out '^hakmem [0-9]*\.[0-9]*\.[0-9]* (' version
@@ -45,6 +52,40 @@ expect_status 1 'doctor where a value is refused'
 expect_words out 'ok     standard loads: hakmem: first words' 'doctor where a value is refused'
 expect_words out 'WRONG  every program on hakmem ends with status 2: refused (not 0 or 1): HAKMEM_STATS=2' 'doctor where a value is refused'
 
+# LD_PRELOAD as it is set: each of what it names, and nothing is run with it.
+printf '#include <stddef.h>\nvoid *__libc_malloc(size_t);\nvoid *malloc(size_t n) { return __libc_malloc(n); }\n' >"$work/serves.c"
+printf 'int nothing(void) { return 0; }\n' >"$work/nothing.c"
+for name in serves nothing; do
+    cc -shared -fPIC -w -o "$work/$name.so" "$work/$name.c" || complain "$name.so cannot be made"
+done
+try env LD_PRELOAD="$work/nothing.so:$tree/build/standard/libhakmem.so $work/serves.so" "$tree/hakmem" doctor
+expect_status 0 'doctor with LD_PRELOAD'
+expect_words out "note   LD_PRELOAD names $work/nothing.so, which is no allocator" 'doctor with LD_PRELOAD'
+expect_words out "ok     LD_PRELOAD names $tree/build/standard/libhakmem.so: programs" 'doctor with LD_PRELOAD'
+expect_words out "note   LD_PRELOAD names $work/serves.so, an allocator" 'doctor with LD_PRELOAD'
+expect_no_words out 'LD_PRELOAD is empty' 'doctor with LD_PRELOAD'
+try env LD_PRELOAD="$work/gone.so" "$tree/hakmem" doctor
+expect_status 1 'doctor with a library that is not there'
+expect_words out "WRONG  LD_PRELOAD names $work/gone.so, which is not there" 'doctor with a library that is not there'
+try env LD_PRELOAD="$tree/build/standard/libhakmem.so" HAKMEM_STUB_SAYS='hakmem: ignored (not 0 or 1): HAKMEM_STATS=2' "$tree/hakmem" doctor
+[ "$(grep -c 'note   ignored' "$work/out")" -eq 1 ] || complain 'doctor on hakmem itself: each finding once'
+
+# What the lab takes.
+mkdir -p "$tree/lab"
+echo 'no-such-package' >"$tree/lab/requirements.txt"
+try "$tree/hakmem" doctor
+expect_words out 'note   no Python packages of the lab' 'doctor before they are installed'
+rm "$tree/lab/requirements.txt"
+for scope in 0 1; do
+    echo "$scope" >"$work/scope"
+    # shellcheck disable=SC2016 # of the shell that is started
+    try sh -c 'root=$1; build_root=$1/build; . "$root/launcher/say.sh"; . "$root/launcher/doctor.sh"; id() { echo 1000; }; check_lab "$2"' sh "$tree" "$work/scope"
+    case $scope in
+        0) expect_words out 'ok     kernel.yama.ptrace_scope=0' 'doctor where processes may be looked at' ;;
+        1) expect_words out 'note   kernel.yama.ptrace_scope=1: explain, heap, top and calls look only at' 'doctor where they may not' ;;
+    esac
+done
+
 # What cannot be written is said once, and is an error.
 if [ -c /dev/full ]; then
     for words in version --version help doctor 'version --help' 'doctor --help' 'build --help' 'run --help' 'test --help' 'lint --help'; do
@@ -71,6 +112,18 @@ try "$tree/hakmem" doctor "$sleeper"
 kill "$sleeper"
 expect_status 0 'doctor of a process with it'
 expect_words out "process $sleeper has loaded .*/libhakmem.so" 'doctor of a process with it'
+
+LD_PRELOAD=$work/serves.so "$tree/hakmem" run -- sleep 120 >/dev/null 2>&1 </dev/null &
+sleeper=$!
+tries=0
+while ! grep -q libhakmem "/proc/$sleeper/maps" 2>/dev/null && [ $tries -lt 300 ]; do
+    sleep 0.1
+    tries=$((tries + 1))
+done
+try "$tree/hakmem" doctor "$sleeper"
+kill "$sleeper"
+expect_status 1 'doctor of a process that another allocator serves'
+expect_words out "WRONG  $work/serves.so stands before it in LD_PRELOAD" 'doctor of a process that another allocator serves'
 
 try "$tree/hakmem" doctor $$
 expect_status 1 'doctor of a process without it'

@@ -26,6 +26,20 @@ try env LD_PRELOAD="$lib" "$tree/hakmem" run --variant fast -- sh -c 'echo "$LD_
 expect_output "$lib:$tree/build/fast/libhakmem-fast.so" 'appended to an existing LD_PRELOAD'
 expect_words err "LD_PRELOAD names $lib already, which comes first" 'another hakmem in LD_PRELOAD'
 
+# Any other allocator there, too, by its name or by what it defines; and nothing else.
+printf '#include <stddef.h>\nvoid *__libc_malloc(size_t);\nvoid *malloc(size_t n) { return __libc_malloc(n); }\n' >"$work/serves.c"
+printf '#include <stdlib.h>\nvoid *other(void) { return malloc(1); }\n' >"$work/asks.c"
+for name in serves asks; do
+    cc -shared -fPIC -w -o "$work/$name.so" "$work/$name.c" || complain "$name.so cannot be made"
+done
+cp "$work/asks.so" "$work/libanothermalloc.so"
+for name in serves libanothermalloc; do
+    try env LD_PRELOAD="$work/$name.so" "$tree/hakmem" run -- true
+    expect_words err "LD_PRELOAD names $work/$name.so already, which comes first: $lib will not be used" "the allocator $name"
+done
+try env LD_PRELOAD="$work/asks.so" "$tree/hakmem" run -- true
+expect_no_words err . 'a library in LD_PRELOAD that is no allocator'
+
 try env HAKMEM_VERBOSE=1 "$tree/hakmem" run -- true
 expect_words err '^hakmem: first words$' 'the library is loaded'
 

@@ -182,9 +182,20 @@ static void options_P3_reports_say_what_is_wrong(void **state) {
     setup(state);
     READ("HAKMEM_PREWARM=99", "HAKMEM_KEEP_FREE=x", "HAKMEM_FOO=1");
     assert_int_equal(fake.count, 3);
-    assert_string_equal(fake.lines[0], "ignored (not a number of bytes): HAKMEM_KEEP_FREE=x");
+    assert_string_equal(fake.lines[0], "ignored (not bytes, as 65536, 512k, 64m or 1g): HAKMEM_KEEP_FREE=x");
     assert_string_equal(fake.lines[1], "ignored (not in 0..31 blocks): HAKMEM_PREWARM=99");
     assert_string_equal(fake.lines[2], "ignored (no such option; HAKMEM_VERBOSE=1 lists them): HAKMEM_FOO=1");
+}
+
+static void options_P3_reports_name_the_unit(void **state) {
+    (void)state;
+    READ("HAKMEM_PURGE_DELAY=4h", "HAKMEM_SOFT_LIMIT=cgroups", "HAKMEM_STATS=maybe");
+    assert_int_equal(fake.count, 3);
+    for (int i = 0; i < fake.count; i++)
+        assert_true(strcmp(fake.lines[i], "ignored (not a number of ms): HAKMEM_PURGE_DELAY=4h") == 0 ||
+                    strcmp(fake.lines[i],
+                           "ignored (not bytes, as 64m or 1g, or cgroup): HAKMEM_SOFT_LIMIT=cgroups") == 0 ||
+                    strcmp(fake.lines[i], "ignored (not 0 or 1): HAKMEM_STATS=maybe") == 0);
 }
 
 static void options_P3_strict_refuses(void **state) {
@@ -234,6 +245,7 @@ int main(void) {
         cmocka_unit_test_setup(options_bytes_and_counts, setup),
         cmocka_unit_test_setup(options_P3_malformed_values_are_ignored, setup),
         cmocka_unit_test_setup(options_P3_reports_say_what_is_wrong, setup),
+        cmocka_unit_test_setup(options_P3_reports_name_the_unit, setup),
         cmocka_unit_test_setup(options_P3_strict_refuses, setup),
         cmocka_unit_test_setup(options_P4_a_privileged_process_reads_nothing, setup),
         cmocka_unit_test_setup(options_verbose_prints_every_value, setup),

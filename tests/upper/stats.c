@@ -22,6 +22,7 @@ static struct {
     size_t mapped, available, dirty, large_mapped, large_cached;
     struct heap heaps[2];
     char said[4000];
+    const char *name;
 } fake;
 
 const char *options_profile_name(void) {
@@ -50,6 +51,17 @@ size_t large_cached_bytes(void) {
 
 uint64_t metadata_bytes(void) {
     return 12345;
+}
+
+uint32_t os_process_number(void) {
+    return 4711;
+}
+
+size_t os_read_file(const char *path, char *text, size_t bytes) {
+    assert_string_equal(path, "/proc/self/comm");
+    assert_true(bytes > strlen(fake.name));
+    strcpy(text, fake.name);
+    return strlen(fake.name);
 }
 
 void os_read_usage(struct os_usage *usage) {
@@ -86,6 +98,7 @@ void log_raw(const char *text, size_t bytes) {
 static int setup(void **state) {
     (void)state;
     memset(&fake, 0, sizeof fake);
+    fake.name = "cc1plus\n";
     memset(&os_counts, 0, sizeof os_counts);
     memset(&limit, 0, sizeof limit);
     limit.hard = limit.near_from = SIZE_MAX;
@@ -163,7 +176,7 @@ static void stats_summary_reads_well(void **state) {
     fake.mapped = 3 * MIB;
     atomic_store(&os_counts.map, 9);
     stats_print_summary();
-    static const char *const parts[] = {"summary (unit 1.2.3, profile speed)",
+    static const char *const parts[] = {"summary of cc1plus, process 4711 (unit 1.2.3, profile speed)",
                                         "peak RSS        1.5 MiB",
                                         "mapped          3.0 MiB",
                                         "user time       1.235 s",
@@ -174,6 +187,17 @@ static void stats_summary_reads_well(void **state) {
             fail_msg("no \"%s\" in:\n%s", parts[i], fake.said);
 }
 
+static void stats_summary_says_whose_it_is(void **state) {
+    (void)state;
+    fake.name = "a\033[31m\n"; /* any process may call itself so, and a terminal would listen */
+    stats_print_summary();
+    assert_non_null(strstr(fake.said, "summary of a?[31m, process 4711 (unit"));
+    setup(state);
+    fake.name = ""; /* no /proc */
+    stats_print_summary();
+    assert_non_null(strstr(fake.said, "summary of process 4711 (unit"));
+}
+
 static void stats_summary_says_what_calls_cost_and_what_was_refused(void **state) {
     (void)state;
     atomic_store(&os_counts.bytes[OS_ADVISE], 5 * MIB);
@@ -182,6 +206,10 @@ static void stats_summary_says_what_calls_cost_and_what_was_refused(void **state
     stats_print_summary();
     assert_non_null(strstr(fake.said, "madvise for 5120 KiB in 7 us"));
     assert_null(strstr(fake.said, "mremap for"));
+    assert_null(strstr(fake.said, "refused"));
+    atomic_store(&os_counts.advise_other, 2);
+    stats_print_summary();
+    assert_non_null(strstr(fake.said, "of them refused: mmap 0, munmap 0, mremap 0, madvise 2"));
     assert_non_null(strstr(fake.said, "sleep 11,"));
     assert_null(strstr(fake.said, "limit"));
     limit.hard = MIB;
@@ -210,6 +238,7 @@ int main(void) {
         cmocka_unit_test_setup(stats_P1_sums_that_changed_meanwhile_do_not_wrap, setup),
         cmocka_unit_test_setup(stats_sums_up_all_heaps, setup),
         cmocka_unit_test_setup(stats_summary_reads_well, setup),
+        cmocka_unit_test_setup(stats_summary_says_whose_it_is, setup),
         cmocka_unit_test_setup(stats_summary_says_what_calls_cost_and_what_was_refused, setup),
         cmocka_unit_test_setup(stats_os_line_is_one_line, setup),
     };

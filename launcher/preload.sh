@@ -1,0 +1,14 @@
+# What LD_PRELOAD names, and which of it is an allocator: the first one that defines malloc serves the program.
+
+# preloaded [LIST]: a word each.
+preloaded() {
+    printf '%s' "${1-${LD_PRELOAD-}}" | tr ':' ' '
+}
+
+# is_allocator LIBRARY: whether it defines malloc; where nothing reads symbols, whether it is called as those are that do.
+is_allocator() {
+    case ${1##*/} in
+        libhakmem* | lib*malloc*) return 0 ;;
+    esac
+    readelf -W --dyn-syms "$1" 2>/dev/null | grep -q ' FUNC .* [0-9][0-9]* malloc\(@.*\)\{0,1\}$'
+}
