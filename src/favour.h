@@ -113,6 +113,11 @@ static inline void favour_release(struct favour *favour) {
         favour_release_lock(favour);
 }
 
+/* Whether the calling thread is inside as a favourite: of a thread that asks, in a signal's handler. */
+static inline bool favour_is_inside(void) {
+    return favour_seat && atomic_load_explicit(&favour_seat->busy, memory_order_relaxed) != 0;
+}
+
 /* Threads take turns at it. Under the lock. */
 static inline bool favour_is_shared(const struct favour *favour) {
     return favour->changes >= FAVOUR_SHARED;

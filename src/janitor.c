@@ -361,12 +361,15 @@ static bool janitor_is_starting(void) {
 COLD void janitor_note_filter(void) {
     _Atomic uint32_t never = 0;
     unsigned looks = 0;
-    if (os_knows_of_filter() || os_is_unknown_child())
+    if (os_knows_of_filter())
         return;
-    for (; looks < FILTER_LOOKS && janitor_is_starting(); looks++)
+    bool child = os_is_unknown_child(); /* in which no thread of ours runs */
+    if (child && os_shares_memory())
+        return;
+    for (; !child && looks < FILTER_LOOKS && janitor_is_starting(); looks++)
         os_wait_for(&never, 0, FILTER_LOOK_NS);
     size_t threads = os_thread_count();
-    bool runs = atomic_load_explicit(&janitor.state, memory_order_seq_cst) == JANITOR_RUNS;
+    bool runs = !child && atomic_load_explicit(&janitor.state, memory_order_seq_cst) == JANITOR_RUNS;
     atomic_store_explicit(&janitor.unwanted, true, memory_order_seq_cst);
     if (runs)
         janitor_end();

@@ -4,8 +4,10 @@
 #include "base.h"
 #include "janitor.h"
 #include "lifecycle.h"
+#include "os.h"
 
 #include <dlfcn.h>
+#include <linux/seccomp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <sys/prctl.h>
@@ -28,7 +30,7 @@ EXPORT void *dlopen(const char *file, int mode) {
     return next(file, lifecycle_forced() ? mode : mode & ~RTLD_DEEPBIND);
 }
 
-/* A filter of system calls may kill for any call that asks whether there is one. Who sets one says so here first: libseccomp, and whoever may
+/* A thread may also be forbidden to read the processor's counter, as the filter of mode 1 does. A filter of system calls may kill for any call that asks whether there is one. Who sets one says so here first: libseccomp, and whoever may
  * not do without, by giving up new privileges. As libc's, which passes on five words. */
 EXPORT int prctl(int option, ...) {
     unsigned long words[4];
@@ -39,5 +41,8 @@ EXPORT int prctl(int option, ...) {
     va_end(list);
     if (option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS)
         janitor_note_filter();
+    if ((option == PR_SET_TSC && words[0] == PR_TSC_SIGSEGV) ||
+        (option == PR_SET_SECCOMP && words[0] == SECCOMP_MODE_STRICT))
+        os_note_no_clock();
     return (int)syscall(SYS_prctl, (long)option, words[0], words[1], words[2], words[3]);
 }

@@ -23,7 +23,8 @@ enum state { UNKNOWN, READY, FORCED };
 
 static struct {
     struct lock lock;
-    _Atomic int state; /* release by lifecycle_start, acquire by every attach */
+    _Atomic int state;          /* release by lifecycle_start, acquire by every attach */
+    _Atomic bool watches_forks; /* relaxed: pairs with nothing */
     bool printed;
     pthread_key_t key;
     bool has_key;
@@ -66,29 +67,37 @@ extern void _IO_list_lock(void) WEAK;
 extern void _IO_list_unlock(void) WEAK;
 extern void _IO_list_resetlock(void) WEAK;
 
+/* The thread forks in a signal's handler that interrupted work of ours. */
+static THREAD_LOCAL bool lifecycle_interrupts;
+
 static void lifecycle_call(void (*function)(void)) {
     if (function)
         function();
 }
 
 /* No lock is held by a thread that does not exist; to take them all would have parent and child each copy the pages that
- * they lie in. That of the streams comes first: who holds it (fflush) may wait for a stream, and who has that (getline) for memory. */
+ * they lie in. That of the streams comes first: who holds it (fflush) may wait for a stream, and who has that (getline) for memory.
+ * A signal's handler that interrupted malloc may fork, too, in a program of one thread (fork(2) of POSIX.1-2008); what its own thread holds it cannot wait for. */
 static void lifecycle_before_fork(void) {
     superslab_before_fork();
-    if (os_is_alone(false))
+    lifecycle_interrupts = lock_holds_any() || favour_is_inside();
+    if (!lifecycle_interrupts && os_is_alone(false))
         return;
-    lifecycle_call(_IO_list_lock);
-    lifecycle_lock_rooms(true);
+    if (!lifecycle_interrupts) {
+        lifecycle_call(_IO_list_lock);
+        lifecycle_lock_rooms(true);
+    }
     lock_forking(true);
 }
 
-/* Returns whether locks were held. */
+/* Returns whether locks were held for the fork. */
 static bool lifecycle_unlock_rooms(void) {
     if (!lock_is_forking())
         return false;
     lock_forking(false);
-    lifecycle_lock_rooms(false);
-    return true;
+    if (!lifecycle_interrupts)
+        lifecycle_lock_rooms(false);
+    return !lifecycle_interrupts;
 }
 
 static void lifecycle_after_fork(void) {
@@ -145,6 +154,13 @@ static bool lifecycle_find_next(void) {
     return found;
 }
 
+/* Before the program's own handlers are registered, as far as it can be: fork calls those that were registered last first, and one of the program's may
+ * wait for a thread that waits for memory. Hence at the beginning of a program that has not allocated yet, too. */
+__attribute__((constructor(101))) static void lifecycle_watch_forks(void) {
+    if (!atomic_exchange_explicit(&lifecycle.watches_forks, true, memory_order_relaxed))
+        pthread_atfork(lifecycle_before_fork, lifecycle_after_fork, lifecycle_in_child);
+}
+
 static void lifecycle_start(void) {
     bool first = false;
     lock_take(&lifecycle.lock);
@@ -161,7 +177,7 @@ static void lifecycle_start(void) {
     }
     lock_release(&lifecycle.lock);
     if (first)
-        pthread_atfork(lifecycle_before_fork, lifecycle_after_fork, lifecycle_in_child);
+        lifecycle_watch_forks();
 }
 
 /* The first call of the process. What the kernel is asked for takes no time as long as there is one thread; later it takes milliseconds, which a

@@ -11,13 +11,19 @@ enum { LOCK_FREE, LOCK_HELD, LOCK_WAITED_FOR };
  * is one CPU: who holds the lock cannot run meanwhile. */
 #define LOCK_SPINS 64
 
+/* Set before a lock is taken and cleared after it is released: in between, a signal's handler sees a lock that is held. */
 static THREAD_LOCAL struct {
-    uint32_t held; /* bit per rank; kept where the box asserts is open */
+    uint32_t held; /* bit per rank */
     bool forking;
 } lock_thread;
 
 static uint32_t lock_bit(const struct lock *lock) {
     return 1u << lock->rank;
+}
+
+static void lock_set_held(const struct lock *lock, bool held) {
+    lock_thread.held = held ? lock_thread.held | lock_bit(lock) : lock_thread.held & ~lock_bit(lock);
+    atomic_signal_fence(memory_order_seq_cst);
 }
 
 /* Pairs with the release in lock_release. */
@@ -42,31 +48,30 @@ bool lock_take(struct lock *lock) {
     if (UNLIKELY(lock_thread.forking))
         return false;
     ASSERT(P1, (lock_thread.held & (2 * lock_bit(lock) - 1)) == 0);
+    lock_set_held(lock, true);
     bool waits = !lock_change(lock);
     if (UNLIKELY(waits))
         lock_wait(lock);
-    if (has(asserts))
-        lock_thread.held |= lock_bit(lock);
     return waits;
 }
 
 bool lock_try(struct lock *lock) {
     if (UNLIKELY(lock_thread.forking))
         return true;
-    if (!lock_change(lock))
-        return false;
-    if (has(asserts))
-        lock_thread.held |= lock_bit(lock);
-    return true;
+    uint32_t before = lock_thread.held;
+    lock_set_held(lock, true);
+    if (lock_change(lock))
+        return true;
+    lock_thread.held = before;
+    return false;
 }
 
 void lock_release(struct lock *lock) {
     if (UNLIKELY(lock_thread.forking))
         return;
-    if (has(asserts))
-        lock_thread.held &= ~lock_bit(lock);
     uint32_t before = atomic_exchange_explicit(&lock->state, LOCK_FREE, memory_order_release);
     ASSERT(P2, before != LOCK_FREE);
+    lock_set_held(lock, false);
     if (before == LOCK_WAITED_FOR)
         os_wake(&lock->state, 1);
 }
@@ -75,7 +80,11 @@ void lock_note(const struct lock *lock, bool held) {
     if (!has(asserts) || lock_thread.forking)
         return;
     ASSERT(P1, !held || (lock_thread.held & (2 * lock_bit(lock) - 1)) == 0);
-    lock_thread.held = held ? lock_thread.held | lock_bit(lock) : lock_thread.held & ~lock_bit(lock);
+    lock_set_held(lock, held);
+}
+
+bool lock_holds_any(void) {
+    return lock_thread.held != 0;
 }
 
 void lock_forking(bool on) {

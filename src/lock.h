@@ -9,7 +9,7 @@
  *     handlers of other libraries may allocate while we hold all our locks. Other threads keep waiting.
  *
  * Fork, in lifecycle, where there are other threads: take every lock from the highest rank down, lock_forking(true), fork;
- * parent and child then call lock_forking(false) and release.
+ * parent and child then call lock_forking(false) and release. A signal's handler that interrupted who holds one takes none.
  *
  * Called by every room with shared state. Never allocates, never changes errno.
  */
@@ -38,6 +38,10 @@ void lock_release(struct lock *lock);
 
 /* In the check variant: the calling thread is now, or is no longer, where the lock would let it, by another way. */
 void lock_note(const struct lock *lock, bool held);
+
+/* Whether the calling thread holds a lock, or is about to: then this is a signal's handler, or below it. */
+bool lock_holds_any(void);
+
 void lock_forking(bool on);
 bool lock_is_forking(void);
 

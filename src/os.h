@@ -124,7 +124,7 @@ static ALWAYS_INLINE size_t os_page_size(void) {
 size_t os_page_size(void);
 #endif
 
-/* Monotonic nanoseconds; 0 when the system has no such clock. */
+/* Monotonic nanoseconds; 0 when the system has no such clock, and from os_note_no_clock on the same for good. */
 uint64_t os_now_ns(void);
 
 /* The processor's counter, read when all that comes before is done: rdtscp, cntvct_el0; where there is none, os_now_ns. */
@@ -182,9 +182,15 @@ size_t os_thread_count(void);
 /* True in a child of clone(2) or vfork: libc takes the calling thread for the parent's. */
 bool os_is_unknown_child(void);
 
+/* False in a child of clone(2) that has its memory to itself; true where the kernel does not tell. Asked of an unknown child. */
+bool os_shares_memory(void);
+
 /* True when a filter of system calls (seccomp) looks on, which may kill for calls that programs seldom make, or one forbids
  * to ask; or os_note_filter was called: then it is not asked, as a filter may kill for that. */
 bool os_is_filtered(void);
+
+/* Who reads the processor's counter, as libc does for the time, will be ended by a signal. Any thread. */
+void os_note_no_clock(void);
 
 /* There will be a filter. From here on no call is made that libc's malloc would not make, but advice. Any thread. */
 void os_note_filter(void);

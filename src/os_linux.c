@@ -44,6 +44,8 @@ _Atomic unsigned os_cpus;
 
 static struct {
     bool names, timed;
+    _Atomic uint64_t
+        stopped; /* the time that it stays, 0 while it goes on; relaxed, as whoever stops it is whom it would end */
     bool ask_kernel; /* for the time: somebody else's clock_gettime stands before libc's, and may allocate */
     _Atomic uint32_t named; /* mappings that asked for a name; NO_NAMES after a refusal */
     _Atomic uintptr_t
@@ -286,15 +288,6 @@ bool os_move_out(void *address, size_t bytes, void *target) {
     return false;
 }
 
-bool os_in_memory(const void *address, size_t pages, unsigned char *present) {
-    int error;
-    if (os_knows_of_filter())
-        return false;
-    os_count(&os_counts.look);
-    os_call(&error, SYS_mincore, (long)address, (long)(pages * os_page_size()), (long)present, 0, 0, 0);
-    return error == 0;
-}
-
 bool os_page_words(const void *address, size_t pages, uint64_t *words) {
     int error, unused;
     long fd =
@@ -307,6 +300,30 @@ bool os_page_words(const void *address, size_t pages, uint64_t *words) {
     long got = os_call(&error, SYS_pread64, fd, (long)words, bytes, at, 0, 0);
     os_call(&unused, SYS_close, fd, 0, 0, 0, 0, 0);
     return got == bytes;
+}
+
+/* What systemd allows to a service, where it filters (SystemCallFilter=@system-service), has no mincore, and kills for it: but files may be read. */
+static COLD bool os_in_memory_by_file(const unsigned char *address, size_t pages, unsigned char *present) {
+    uint64_t words[128];
+    for (size_t done = 0; done < pages;) {
+        size_t some = pages - done < ARRAY_LENGTH(words) ? pages - done : ARRAY_LENGTH(words);
+        if (!os_page_words(address + done * os_page_size(), some, words))
+            return false;
+        for (size_t i = 0; i < some; i++)
+            present[done++] = (words[i] & OS_PAGE_THERE) != 0;
+    }
+    return true;
+}
+
+bool os_in_memory(const void *address, size_t pages, unsigned char *present) {
+    int error;
+    if (os_knows_of_filter())
+        return false;
+    os_count(&os_counts.look);
+    if (os_is_filtered())
+        return os_in_memory_by_file(address, pages, present);
+    os_call(&error, SYS_mincore, (long)address, (long)(pages * os_page_size()), (long)present, 0, 0, 0);
+    return error == 0;
 }
 
 /* One madvise; returns its error number. */
@@ -396,6 +413,9 @@ size_t os_page_size(void) {
 uint64_t os_now_ns(void) {
     struct timespec now;
     int kept = errno;
+    uint64_t stopped = atomic_load_explicit(&os_state.stopped, memory_order_relaxed);
+    if (UNLIKELY(stopped != 0))
+        return stopped;
     long failed = os_state.ask_kernel ? syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now)
                                       : clock_gettime(CLOCK_MONOTONIC, &now);
     errno = kept;
@@ -583,6 +603,10 @@ bool os_barrier_everywhere(void) {
     int error;
     return !os_knows_of_filter() && (os_barrier_ready() || os_barrier_prepare()) &&
            os_call(&error, SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0) == 0;
+}
+
+void os_note_no_clock(void) {
+    atomic_store_explicit(&os_state.stopped, os_now_ns(), memory_order_relaxed);
 }
 
 void os_note_filter(void) {

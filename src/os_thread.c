@@ -111,6 +111,16 @@ COLD bool os_is_unknown_child(void) {
            ~(long)(clock >> 3) != syscall(SYS_gettid, 0L, 0L, 0L, 0L, 0L, 0L); /* which does not fail */
 }
 
+COLD bool os_shares_memory(void) {
+    enum { COMPARE_MEMORY = 1 }; /* KCMP_VM: kcmp(2) */
+    int error, kind = COMPARE_MEMORY;
+    if (os_is_filtered()) /* it may kill for that */
+        return true;
+    long parent = os_ask(&error, SYS_getppid, 0, 0, 0, 0, 0, 0);
+    long order = os_ask(&error, SYS_kcmp, os_process_number(), parent, kind, 0, 0, 0);
+    return error != 0 || order == 0;
+}
+
 int os_cpu(void) {
     int kept = errno, cpu = sched_getcpu();
     errno = kept;

@@ -9,8 +9,9 @@ enum {
     LEAVES = 1 << (PAGEMAP_ADDRESS_SHIFT - UNIT_SHIFT - PAGEMAP_LEAF_SHIFT)
 };
 
-/* Hints: below 32 GiB stay out of the way of programs that want low addresses (compressed pointers of JVMs). */
-#define HINT_SUPERSLABS ((uintptr_t)32 * GIB)
+/* Hints: up to 36 GiB stay out of the way of programs that want low addresses (compressed pointers of JVMs, which also put their archive of classes and what
+ * is loaded beside it at 32 GiB: CompressedClassSpaceSize is 1 GiB, at most 3). */
+#define HINT_SUPERSLABS ((uintptr_t)36 * GIB)
 #define HINT_MAPPINGS ((uintptr_t)96 * GIB)
 #define HINT_END ((uintptr_t)1 << PAGEMAP_WINDOW_SHIFT)
 #define HINT_RANDOM ((uintptr_t)8 * GIB) /* address randomisation, in steps of 4 MiB */

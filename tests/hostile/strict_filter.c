@@ -2,8 +2,8 @@
  * strict_filter: a filter of system calls that kills for all but what libc's malloc and free need, set by prctl as sandboxes do (OpenSSH's
  * for the part of it that talks to strangers allows less than that).
  *
- * After the first block of all; after small and large work, in a process that had threads; and for all threads at once, so that the library's own is one of
- * them if it is there still: all kinds of work go on. It is not asked whether
+ * After the first block of all; after small and large work, in a process that had threads; in a child that clone(2) made; and for all threads at once, so that the
+ * library's own is one of them if it is there still: all kinds of work go on. It is not asked whether
  * there is a filter, for it kills for that, too.
  */
 #include "hostile.h"
@@ -89,12 +89,28 @@ static void make_sleepers(void) {
     pthread_barrier_wait(&turns);
 }
 
+/* A process with memory of its own that libc knows nothing of, as sandboxes make it: the rest of the test is its. */
+static void go_on_in_child(void) {
+    long pid = syscall(SYS_clone, SIGCHLD, 0L, 0L, 0L, 0L);
+    CHECK(pid >= 0);
+    if (pid > 0) {
+        await_child((pid_t)pid);
+        work(5);
+        _exit(0);
+    }
+}
+
 int main(int argc, char **argv) {
     char *vector = NULL;
 
     const char *when = argc > 1 ? argv[1] : "first";
+    bool child = strcmp(when, "child") == 0;
 
-    if (strcmp(when, "first") != 0) {
+    if (child) {
+        work(300);
+        free(malloc(LARGE));
+        go_on_in_child();
+    } else if (strcmp(when, "first") != 0) {
         pthread_t thread;
         work(300);
         free(malloc(LARGE));
@@ -105,7 +121,7 @@ int main(int argc, char **argv) {
     }
     free(malloc(1)); /* what reads options, and all that is read once */
     forbid(strcmp(when, "all") == 0);
-    if (strcmp(when, "first") != 0) {
+    if (!child && strcmp(when, "first") != 0) {
         pthread_barrier_wait(&turns);
         pthread_barrier_wait(&turns);
     }

@@ -181,6 +181,34 @@ static void lock_P3_only_the_forking_thread_passes_through(void **state) {
     lock_release(&lock);
 }
 
+/* Also of one that is only tried, or entered in another way; and of the calling thread only. */
+static void *holds_any(void *lock) {
+    return lock_holds_any() ? lock : NULL;
+}
+
+static void lock_says_whether_the_thread_holds_any(void **state) {
+    (void)state;
+    struct lock high = LOCK_INITIAL(9), low = LOCK_INITIAL(3), seat = LOCK_INITIAL(1);
+    pthread_t other;
+    void *got = &low;
+    assert_false(lock_holds_any());
+    lock_take(&high);
+    assert_true(lock_try(&low));
+    lock_release(&high);
+    assert_true(lock_holds_any());
+    assert_int_equal(pthread_create(&other, NULL, holds_any, &low), 0);
+    pthread_join(other, &got);
+    assert_null(got);
+    lock_release(&low);
+    assert_false(lock_holds_any());
+    lock_note(&seat, true);
+    assert_true(lock_holds_any());
+    lock_note(&seat, false);
+    atomic_store(&low.state, 1);
+    assert_false(lock_try(&low));
+    assert_false(lock_holds_any());
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(lock_P1_ranks_fall, setup),
@@ -192,6 +220,7 @@ int main(void) {
         cmocka_unit_test_setup(lock_P2_release_without_take_is_noticed, setup),
         cmocka_unit_test_setup(lock_P2_one_thread_at_a_time, setup),
         cmocka_unit_test_setup(lock_P3_only_the_forking_thread_passes_through, setup),
+        cmocka_unit_test_setup(lock_says_whether_the_thread_holds_any, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +21,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define PR_SET_VMA_NUMBER 0x53564d41
@@ -289,6 +292,60 @@ static void os_in_memory_says_which_pages(void **state) {
     assert_false(os_in_memory(p, 4, present));
     assert_int_equal(atomic_load(&os_counts.look) - looks, 2);
     assert_int_equal(errno, 77);
+}
+
+static int answers(void *wanted) {
+    return os_shares_memory() == *(bool *)wanted ? 0 : 1;
+}
+
+/* Of a child of clone(2) and of one that has its parent's memory. */
+static void os_tells_whose_memory_a_child_has(void **state) {
+    (void)state;
+    static unsigned char stack[64 << 10] __attribute__((aligned(64)));
+    for (int shares = 0; shares < 2; shares++) {
+        bool wanted = shares;
+        int status, flags = SIGCHLD | (shares ? CLONE_VM | CLONE_VFORK : 0);
+        int pid = clone(answers, stack + sizeof stack, flags, &wanted);
+        assert_true(pid > 0);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_int_equal(status, 0);
+    }
+    refuse(SYS_kcmp, ENOSYS, 1);
+    assert_true(os_shares_memory());
+    refuse(SYS_prctl, EPERM, 1); /* a filter, which may kill for asking */
+    assert_true(os_shares_memory());
+}
+
+/* For good, so it is asked in a child. */
+static void os_time_stands_still_where_it_may_not_be_read(void **state) {
+    (void)state;
+    int status, pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        uint64_t before = os_now_ns();
+        os_note_no_clock();
+        uint64_t noted = os_now_ns();
+        usleep(2000);
+        _exit(noted >= before && os_now_ns() == noted ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
+/* Where a filter looks on, by the file that says it, too. */
+static void os_in_memory_asks_a_file_under_a_filter(void **state) {
+    (void)state;
+    enum { PAGES = 300 };
+    unsigned char present[PAGES], *p = os_map(PAGES * os_page_size(), NULL);
+    uint64_t files = atomic_load(&os_counts.file);
+    for (size_t i = 0; i < PAGES; i += 7)
+        p[i * os_page_size()] = 1;
+    refuse(SYS_prctl, EPERM, 1);
+    assert_true(os_in_memory(p, PAGES, present));
+    assert_true(atomic_load(&os_counts.file) > files);
+    for (size_t i = 0; i < PAGES; i++)
+        assert_int_equal(present[i], i % 7 == 0);
+    assert_true(os_unmap(p, PAGES * os_page_size()));
 }
 
 static void os_advice_gives_memory_back(void **state) {
@@ -739,6 +796,9 @@ int main(void) {
         cmocka_unit_test_setup(os_target_of_a_refused_move_stays_mapped, setup),
         cmocka_unit_test_setup(os_move_out_leaves_zeroes, setup),
         cmocka_unit_test_setup(os_in_memory_says_which_pages, setup),
+        cmocka_unit_test_setup(os_in_memory_asks_a_file_under_a_filter, setup),
+        cmocka_unit_test_setup(os_tells_whose_memory_a_child_has, setup),
+        cmocka_unit_test_setup(os_time_stands_still_where_it_may_not_be_read, setup),
         cmocka_unit_test_setup(os_advice_gives_memory_back, setup),
         cmocka_unit_test_setup(os_P4_a_refusal_for_good_is_remembered, setup),
         cmocka_unit_test_setup(os_write_writes_all_of_it, setup),

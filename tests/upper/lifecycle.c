@@ -26,7 +26,7 @@ static struct {
     struct heap heaps[TAKEN];
     _Atomic unsigned taken, emptied, retired, read;
     unsigned order[20], locked, held; /* ranks in the order in which they were taken */
-    bool record, forking, resolving, found, refuse;
+    bool record, forking, interrupted, holds_locks, resolving, found, refuse;
     void (*before_fork)(void), (*in_parent)(void), (*in_child)(void);
     unsigned registered, summaries, os_lines;
     struct heap *while_resolving;
@@ -88,8 +88,12 @@ void lock_release(struct lock *lock) {
 }
 
 void lock_forking(bool on) {
-    assert_int_equal(fake.held, 9); /* all of them */
+    assert_int_equal(fake.held, fake.interrupted ? 0 : 9); /* all of them, or none */
     fake.forking = on;
+}
+
+bool lock_holds_any(void) {
+    return fake.holds_locks;
 }
 
 bool lock_is_forking(void) {
@@ -117,6 +121,8 @@ bool os_is_alone(bool ask) {
     assert_false(ask);
     return program_is_alone;
 }
+
+THREAD_LOCAL struct favour_seat *favour_seat;
 
 void favour_prepare(bool first) {
     assert_true(first);
@@ -312,7 +318,7 @@ static int setup(void **state) {
     memset(&fake, 0, sizeof fake);
     memset(&options, 0, sizeof options);
     atomic_store(&lifecycle.state, UNKNOWN);
-    lifecycle.has_key = lifecycle.printed = false;
+    lifecycle.has_key = lifecycle.printed = lifecycle.watches_forks = false;
     lifecycle_round = 0;
     heap_current.heap = &heap_none;
     heap_own = NULL;
@@ -491,6 +497,33 @@ static void lifecycle_P3_fork_of_one_thread_touches_no_lock(void **state) {
     pthread_setspecific(lifecycle.key, NULL);
 }
 
+static void fork_without_locks(void (*after)(void)) {
+    fake.before_fork();
+    assert_int_equal(fake.locked, 0);
+    assert_true(fake.forking);
+    after();
+    check_all_released();
+}
+
+/* Who forks in a signal's handler cannot wait for what its own thread holds, or for itself as a favourite of large blocks. */
+static void lifecycle_P3_fork_in_the_midst_takes_no_lock(void **state) {
+    (void)state;
+    struct favour_seat seat = {.busy = 1};
+    assert_non_null(lifecycle_attach());
+    fake.record = fake.interrupted = fake.holds_locks = true;
+    fork_without_locks(fake.in_parent);
+    fork_without_locks(fake.in_child);
+    program_is_alone = true;
+    fork_without_locks(fake.in_child);
+    program_is_alone = false;
+    fake.holds_locks = false;
+    favour_seat = &seat;
+    fork_without_locks(fake.in_parent);
+    favour_seat = NULL;
+    assert_int_equal(fake.children, 2);
+    pthread_setspecific(lifecycle.key, NULL);
+}
+
 static void lifecycle_forced_hands_out_no_heap(void **state) {
     (void)state;
     options.force_libc = fake.found = true;
@@ -568,6 +601,7 @@ int main(void) {
         cmocka_unit_test_setup(lifecycle_without_memory_for_a_heap, setup),
         cmocka_unit_test_setup(lifecycle_P2_no_heap_after_the_last, setup),
         cmocka_unit_test_setup(lifecycle_P3_fork_holds_all_locks_from_above, setup),
+        cmocka_unit_test_setup(lifecycle_P3_fork_in_the_midst_takes_no_lock, setup),
         cmocka_unit_test_setup(lifecycle_P3_fork_of_one_thread_touches_no_lock, setup),
         cmocka_unit_test_setup(lifecycle_forced_hands_out_no_heap, setup),
         cmocka_unit_test_setup(lifecycle_forced_without_a_next_allocator, setup),
