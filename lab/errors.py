@@ -9,6 +9,7 @@ and is shown with its traceback.
 from __future__ import annotations
 
 import errno
+from collections.abc import Sequence
 
 OF_THE_PLACE = {errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOSPC, errno.EDQUOT}
 
@@ -32,6 +33,22 @@ class AskedWrongly(LabError):
     """The command line names something that does not exist or does not fit: exit status 2."""
 
     status = 2
+
+
+class NotWritten(LabError):
+    """A file that was asked for cannot be written."""
+
+
+class SeveralNotWritten(NotWritten):
+    """The same of more than one file; each is named."""
+
+    def __init__(self, errors: Sequence[LabError]) -> None:
+        super().__init__("; ".join(error.message for error in errors))
+        self.errors = errors
+
+    def text(self) -> str:
+        """Each with its own fix."""
+        return "\n".join(error.text() for error in self.errors)
 
 
 class CrashError(LabError):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
+import stat
 from pathlib import Path
 
-from lab.errors import AskedWrongly, LabError
+from lab.errors import AskedWrongly, LabError, NotWritten
 
 PICTURES = (".svg", ".png", ".pdf")
 A_BLOCK = 4096
@@ -55,11 +57,62 @@ def check_picture(path: str) -> None:
 
 
 def write(option: str, path: str, content: bytes) -> None:
-    """Raises LabError when it cannot be done."""
+    """The whole file, or nothing of it. Raises NotWritten when it cannot be done; what was there before stays then."""
     try:
-        Path(path).write_bytes(content)
+        put(path, content)
     except OSError as error:
         raise refused(option, path, error.strerror or "") from None
+
+
+def put(path: str | Path, content: bytes) -> None:
+    """As `write`, but raises OSError. Only what is no regular file, as a pipe or /dev/full, may get a part of it."""
+    there = _status(path)
+    if there and (not stat.S_ISREG(there.st_mode) or _is_ours(there)):
+        Path(path).write_bytes(content)
+        return
+    try:
+        _replace(os.path.realpath(path), there, content)
+    except PermissionError:
+        if not there:
+            raise
+        Path(path).write_bytes(content)  # it may be written where no file may be made, or put in its place
+
+
+def _replace(target: str, there: os.stat_result | None, content: bytes) -> None:
+    """Makes the file beside it first; `there`: whose owner and mode it gets."""
+    unfinished, file = _beside(target)
+    try:
+        with open(file, "wb") as out:
+            if there:
+                with contextlib.suppress(PermissionError):
+                    os.chown(file, there.st_uid, there.st_gid)
+                os.chmod(file, stat.S_IMODE(there.st_mode))
+            out.write(content)
+        os.replace(unfinished, target)
+    except BaseException:
+        os.unlink(unfinished)
+        raise
+
+
+def _status(path: str | Path) -> os.stat_result | None:
+    try:
+        return os.stat(path)
+    except FileNotFoundError:
+        return None
+
+
+def _is_ours(there: os.stat_result) -> bool:
+    """Is it where our standard streams go? Another file in its place would not be."""
+    return any(os.path.samestat(there, os.fstat(number)) for number in range(3))
+
+
+def _beside(target: str) -> tuple[str, int]:
+    """A new file in the same directory, open for writing: its name and descriptor."""
+    for number in itertools.count(1):
+        name = os.path.join(os.path.dirname(target), f".hakmem-{os.getpid()}-{number}")
+        with contextlib.suppress(FileExistsError):
+            return name, os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    raise AssertionError
 
 
 def unused(name: str, ending: str) -> str:
@@ -83,4 +136,4 @@ def fresh(path: Path) -> Path:
 def refused(option: str, path: str, why: str) -> LabError:
     """The file of an option that cannot be written."""
     other = ", or - for standard output" if option == "--json" else ""
-    return LabError(f"cannot write {path}: {why}", f"give {option} a file that can be written{other}")
+    return NotWritten(f"cannot write {path}: {why}", f"give {option} a file that can be written{other}")

@@ -11,15 +11,19 @@ from lab import files
 
 def give(lines: Sequence[str], data: Mapping[str, Any], to_json: str = "") -> None:
     """Prints the lines, and writes `data` when it was asked for; with `-` it stands in place of the lines."""
-    text = json.dumps(data, indent=2, allow_nan=False) if to_json else ""
     if to_json == "-":
-        print(text)
+        print(text(data).decode(), end="")
         return
     try:  # the file first: a reader that goes away must not cost it, nor it the lines
         if to_json:
-            write(to_json, text + "\n")
+            files.write("--json", to_json, text(data))
     finally:
         print("\n".join(lines))
+
+
+def text(data: Mapping[str, Any]) -> bytes:
+    """The JSON as it stands in a file."""
+    return json.dumps(data, indent=2, allow_nan=False).encode() + b"\n"
 
 
 def check(path: str) -> None:

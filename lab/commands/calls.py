@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from lab import files, results
+from lab import files, outputs, results
 from lab.arguments import Pid
 from lab.calls import latency, look, report, trace
 from lab.calls.look import Look
@@ -16,6 +16,7 @@ from lab.commands import explain, heap
 from lab.errors import LabError
 from lab.explain import held
 from lab.explain.problems import process_id
+from lab.outputs import Output
 
 
 def command(
@@ -44,8 +45,8 @@ def command(
     def give(pid: int, state: str) -> None:
         found = look.take(pid, state)
         _check(found, to_trace, plot or histogram)
-        written = _write(found, to_trace, plot, histogram)
-        results.give([*report.lines(found, top), *written], report.as_json(found) if to_json else {}, to_json)
+        asked = _outputs(found, to_trace, plot, histogram)
+        outputs.give(report.lines(found, top), asked, lambda written: report.as_json(found), to_json)
 
     if run:
         reports: list[Callable[[int], None]] = [explain.at_exit] if explained else []
@@ -66,16 +67,19 @@ def _check(found: Look, to_trace: str, of_times: str) -> None:
         raise LabError(f"calls of process {found.pid} are not timed: there is nothing to write to {of_times}", fix)
 
 
-def _write(found: Look, to_trace: str, plot: str, histogram: str) -> list[str]:
-    """Writes the files; says which."""
-    if to_trace and found.trace is not None:
-        files.write("--trace", to_trace, trace.as_csv(found.trace, found.names))
+def _outputs(found: Look, to_trace: str, plot: str, histogram: str) -> list[Output]:
+    """The files that are asked for."""
+    events, asked = found.trace, []
+    if to_trace and events is not None:
+        asked.append(Output("--trace", to_trace, "events", lambda: trace.as_csv(events, found.names)))
     if histogram:
-        files.write("--histogram", histogram, latency.written(found.latencies, histogram))
+        asked.append(Output("--histogram", histogram, "histograms", lambda: latency.written(found.latencies, histogram)))
     if plot:
-        from lab.calls import picture  # it takes Matplotlib, which is slow to load
+        asked.append(Output("--plot", plot, "picture", lambda: _picture(found, Path(plot).suffix[1:])))
+    return asked
 
-        files.write("--plot", plot, picture.drawn(found, Path(plot).suffix[1:]))
-    names = (("events", to_trace), ("histograms", histogram), ("picture", plot))
-    said = [f"{name}: {path}" for name, path in names if path]
-    return ["", *said] if said else []
+
+def _picture(found: Look, kind: str) -> bytes:
+    from lab.calls import picture  # it takes Matplotlib, which is slow to load
+
+    return picture.drawn(found, kind)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from lab import files, results
+from lab import files, outputs, results
 from lab.arguments import Pid
 from lab.commands import explain
 from lab.errors import AskedWrongly
 from lab.explain import held
 from lab.explain.problems import process_id
 from lab.heap import pprof, profile, report
+from lab.heap.profile import Profile
+from lab.outputs import Output
 
 PIPE_WIDTH = 150
 
@@ -71,17 +74,31 @@ def _give(
 ) -> None:
     """Looks, and gives all that is asked for; `output`: the option that names the file, and its name."""
     found = profile.take(pid, state)
-    target = output[1] or files.unused(f"hakmem.{pid}", ".heap.pb.gz")
-    files.write(output[0], target, pprof.encoded(found))
+    asked = [_profile(found, *output)]
     if plot:
-        from lab.heap import picture  # it takes Matplotlib, which is slow to load
+        asked.append(Output("--plot", plot, "picture", lambda: _picture(found, Path(plot).suffix[1:])))
 
-        files.write("--plot", plot, picture.drawn(found, Path(plot).suffix[1:]))
+    def data(written: list[Output]) -> dict[str, Any]:
+        return report.as_json(found) | {"profile": asked[0].path if asked[0] in written else None}
+
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_WIDTH
-    page = [*report.lines(found, top, sort, width), "", *_written(target, plot)]
-    results.give(page, report.as_json(found) | {"profile": target} if to_json else {}, to_json)
+    outputs.give(report.lines(found, top, sort, width), asked, data, to_json)
 
 
-def _written(target: str, plot: str) -> list[str]:
-    lines = [f"profile: {target}", f"  to look at it: go tool pprof -http=: {target}, or pprof {target}"]
-    return [*lines, f"picture: {plot}"] if plot else lines
+def _profile(found: Profile, option: str, path: str) -> Output:
+    target = path or files.unused(f"hakmem.{found.pid}", ".heap.pb.gz")
+    quoted = shlex.quote(target)
+    return Output(
+        option,
+        target,
+        "profile",
+        lambda: pprof.encoded(found),
+        fix="" if path else "the profile was not written: choose another place with -o FILE",
+        hint=f"to look at it: go tool pprof -http=: {quoted}, or pprof {quoted}",
+    )
+
+
+def _picture(found: Profile, kind: str) -> bytes:
+    from lab.heap import picture  # it takes Matplotlib, which is slow to load
+
+    return picture.drawn(found, kind)

@@ -428,6 +428,17 @@ def test_the_command_writes_all_files(taken: dict[str, Any], tmp_path: Path, cap
     assert (tmp_path / "events.csv").read_text().count("\n") == 6
 
 
+def test_a_disk_that_is_full_costs_a_file_but_not_the_page(
+    taken: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "calls.hlog"
+    words = ["calls", "7", "--trace", "/dev/full", "--histogram", str(log)]
+    assert cli.main(words) == 1 and log.stat().st_size
+    said = capsys.readouterr()
+    assert "hakmem 0.1.0 observe" in said.out and f"histograms: {log}" in said.out and "events: /dev/full" not in said.out
+    assert said.err == "hakmem: cannot write /dev/full: No space left on device\n  give --trace a file that can be written\n"
+
+
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [

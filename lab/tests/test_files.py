@@ -1,13 +1,18 @@
 """Whether a file can be written is known before anything is done, said in the same words everywhere, and leaves no trace."""
 
+import contextlib
 import errno
 import os
+import resource
+import stat
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from lab import files, results, store
-from lab.errors import LabError
+from lab.errors import LabError, NotWritten
 
 
 @pytest.mark.parametrize(
@@ -60,3 +65,62 @@ def test_every_option_says_it_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with pytest.raises(LabError) as caught:
         results.check("/proc/none")
     assert caught.value.fix.endswith("or - for standard output")
+
+
+@contextlib.contextmanager
+def no_file_above(count: int) -> Iterator[None]:
+    """As a disk on which there is room for so many bytes."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (count, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+def test_no_file_stays_half_written(tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    there.write_text("before")
+    for path in (there, tmp_path / "new"):
+        with no_file_above(5000), pytest.raises(NotWritten, match=f"cannot write {path}: File too large"):
+            files.write("--heap", str(path), bytes(10_000))
+    assert list(tmp_path.iterdir()) == [there] and there.read_text() == "before"
+
+
+def test_a_file_that_is_replaced_keeps_its_mode_and_its_links(tmp_path: Path) -> None:
+    there, link = tmp_path / "there", tmp_path / "link"
+    there.write_text("before")
+    there.chmod(0o604)
+    link.symlink_to("there")
+    files.write("--heap", str(link), b"after")
+    assert there.read_text() == "after" and link.is_symlink() and stat.S_IMODE(there.stat().st_mode) == 0o604
+    before = os.umask(0o027)
+    files.write("--heap", str(tmp_path / "new"), b"")
+    os.umask(before)
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o640
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "new", "there"]
+
+
+def test_a_file_may_be_written_where_none_may_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(name: str, *_: int) -> int:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
+
+    (tmp_path / "there").write_text("before")
+    monkeypatch.setattr(files.os, "replace", refuse)
+    files.write("--heap", str(tmp_path / "there"), b"after")
+    assert (tmp_path / "there").read_text() == "after"
+    with pytest.raises(NotWritten, match="Permission denied"):
+        files.write("--heap", str(tmp_path / "new"), b"after")
+    assert [path.name for path in tmp_path.iterdir()] == ["there"]
+
+
+def test_what_is_no_regular_file_is_written_as_it_is(tmp_path: Path) -> None:
+    pipe, read = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
+    reader.start()
+    files.write("--heap", str(pipe), b"through")
+    reader.join()
+    assert read == [b"through"] and stat.S_ISFIFO(pipe.stat().st_mode)
+    with pytest.raises(NotWritten, match="cannot write /dev/full: No space left on device"):
+        files.write("--heap", "/dev/full", b"nowhere")

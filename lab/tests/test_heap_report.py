@@ -243,11 +243,45 @@ def test_json_on_standard_output_is_alone(taken: Path, capsys: pytest.CaptureFix
     assert json.loads(capsys.readouterr().out)["profile"] == "a"
 
 
-def test_a_disk_that_is_full(taken: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    if not Path("/dev/full").exists():
-        pytest.skip("no /dev/full")
+def test_a_disk_that_is_full_costs_a_file_but_not_the_page(taken: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["heap", "7", "-o", "/dev/full"]) == 1
-    assert "cannot write /dev/full: No space left on device" in capsys.readouterr().err
+    said = capsys.readouterr()
+    assert "cannot write /dev/full: No space left on device" in said.err
+    assert "live: 6.0 MiB in 7 blocks" in said.out and "profile:" not in said.out and "pprof" not in said.out
+
+
+def test_every_file_is_tried_whatever_becomes_of_the_others(taken: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (taken / "full.svg").symlink_to("/dev/full")
+    assert cli.main(["heap", "7", "-o", "a", "--plot", "full.svg", "--json", "c"]) == 1
+    said = capsys.readouterr()
+    assert "live: 6.0 MiB" in said.out and "\n\nprofile: a\n" in said.out and "picture:" not in said.out
+    assert said.err.count("cannot write") == 1 and "cannot write full.svg: No space left on device" in said.err
+    assert (taken / "a").exists() and json.loads((taken / "c").read_text())["profile"] == "a"
+    assert cli.main(["heap", "7", "-o", "/dev/full", "--plot", "full.svg", "--json", "/dev/full"]) == 1
+    said = capsys.readouterr()
+    assert said.err.count("No space left on device") == 3 and "live: 6.0 MiB" in said.out
+    assert cli.main(["heap", "7", "-o", "/dev/full", "--json", "-"]) == 1
+    assert json.loads(capsys.readouterr().out)["profile"] is None
+
+
+def test_a_directory_that_cannot_be_written(
+    taken: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir("/proc")
+    assert cli.main(["heap", "7"]) == 1
+    said = capsys.readouterr()
+    assert "live: 6.0 MiB in 7 blocks" in said.out and "pprof" not in said.out
+    assert said.err.startswith("hakmem: cannot write hakmem.7.heap.pb.gz: ")
+    assert said.err.endswith("\n  the profile was not written: choose another place with -o FILE\n")
+
+
+def test_the_command_to_look_at_a_profile_can_be_pasted(taken: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["heap", "7", "-o", "a b$c.pb.gz"]) == 0
+    said = capsys.readouterr().out
+    assert "profile: a b$c.pb.gz\n  to look at it: go tool pprof -http=: 'a b$c.pb.gz', or pprof 'a b$c.pb.gz'\n" in said
+    assert cli.main(["heap", "7", "-o", "/dev/null"]) == 0
+    said = capsys.readouterr().out
+    assert "profile: /dev/null\n" in said and "pprof" not in said
 
 
 @pytest.mark.parametrize(
@@ -282,5 +316,12 @@ def test_reports_of_a_held_program(monkeypatch: pytest.MonkeyPatch, taken: Path,
     assert cli.main(["heap", "--run", "lib.so", "--explain", "-o", "a", "--", "program", "--top"]) == 5
     done = capsys.readouterr()
     assert not done.out and "no words about 7" in done.err and "profile: a" in done.err and (taken / "a").exists()
+    for ended, status in ((5 << 8, 5), (0, 1)):  # of the program, and what of it is made where a file is missing
+        monkeypatch.setattr(held.hold, "run", lambda words, environment, at_exit: (at_exit(7), ended)[1])
+        assert cli.main(["heap", "--run", "lib.so", "-o", "/dev/full", "--", "program"]) == status
+        done = capsys.readouterr()
+        assert not done.out and "live: 6.0 MiB" in done.err and "cannot write /dev/full" in done.err
+    monkeypatch.setattr(heap.profile, "take", lambda pid, state: refuse(pid))
+    assert cli.main(["heap", "--run", "lib.so", "-o", "a", "--", "program"]) == 0, "it says so, and ends as the program did"
     assert cli.main(["heap", "--run", "lib.so", "-o", "/nowhere/a", "--", "program"]) == 1
     assert "give --heap a file" in capsys.readouterr().err
