@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import os
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 
 from lab.errors import AskedWrongly, LabError, NotWritten
@@ -48,6 +49,20 @@ def _try(path: str) -> None:
             os.unlink(path)
     elif not os.access(path, os.W_OK):  # a reader at the other end of a pipe would take opening and closing for the end
         raise PermissionError(None, "permission denied")
+
+
+def check_all(asked: Sequence[tuple[str, str]]) -> None:
+    """The files of several options, (option, path): each can be written, and no two are the same. Raises LabError."""
+    for option, path in asked:
+        check(option, path)
+    taken: dict[str, str] = {}
+    for option, path in asked:
+        target = os.path.realpath(path)
+        if not path or (os.path.lexists(target) and not os.path.isfile(target)):  # /dev/null, or a pipe
+            continue
+        if target in taken:
+            raise AskedWrongly(f"{taken[target]} and {option} name the same file, {path}", "give each a file of its own")
+        taken[target] = option
 
 
 def check_picture(path: str) -> None:

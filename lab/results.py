@@ -26,9 +26,12 @@ def text(data: Mapping[str, Any]) -> bytes:
     return json.dumps(data, indent=2, allow_nan=False).encode() + b"\n"
 
 
-def check(path: str) -> None:
-    """The file of --json before anything is measured, not after. Raises LabError when it cannot be written."""
-    files.check("--json", "" if path == "-" else path)
+def check(path: str, *others: tuple[str, str]) -> None:
+    """The file of --json before anything is measured, not after; and those of `others`, (option, path).
+
+    Raises LabError when one cannot be written, or two are the same.
+    """
+    files.check_all([*others, ("--json", "" if path == "-" else path)])
 
 
 def write(path: str, text: str) -> None:

@@ -38,9 +38,7 @@ def command(
     HAKMEM_TRACE=65536 on the variant observe. Read from outside: it neither runs code for it nor notices.
     """
     files.check_picture(plot)
-    for option, path in (("--plot", plot), ("--trace", to_trace), ("--histogram", histogram), ("--heap", profile)):
-        files.check(option, path)
-    results.check(to_json)
+    results.check(to_json, ("--plot", plot), ("--trace", to_trace), ("--histogram", histogram), ("--heap", profile))
 
     def give(pid: int, state: str) -> None:
         found = look.take(pid, state)

@@ -44,9 +44,7 @@ def command(
         raise AskedWrongly(f"--sort {sort} is no order", f"use one of {', '.join(report.ORDERS)}")
     files.check_picture(plot)
     option = "--heap" if run else "--output"
-    files.check(option, output)
-    files.check("--plot", plot)
-    results.check(to_json)
+    results.check(to_json, (option, output), ("--plot", plot))
 
     def give(pid: int, state: str) -> None:
         _give(pid, state, (option, output), plot, top, sort, to_json)

@@ -444,6 +444,8 @@ def test_a_disk_that_is_full_costs_a_file_but_not_the_page(
     [
         (["one"], 2, "'one' is not a process id"),
         (["7", "--plot", "curves.gif"], 2, "is no picture"),
+        (["7", "--trace", "same", "--histogram", "./same"], 2, "--trace and --histogram name the same file, ./same"),
+        (["--run", "lib.so", "--heap", "same", "--trace", "same", "--", "true"], 2, "--trace and --heap name the same file, same"),
         (["7", "--trace", "/nowhere/file"], 1, "cannot write /nowhere/file: there is no such directory"),
         (["7", "--histogram", "/"], 1, "cannot write /: it is a directory"),
         (["7", "--json", "/nowhere/file"], 1, "cannot write /nowhere/file"),

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from lab import files, results, store
-from lab.errors import LabError, NotWritten
+from lab.errors import AskedWrongly, LabError, NotWritten
 
 
 @pytest.mark.parametrize(
@@ -52,6 +52,19 @@ def test_what_can_be_written_is_left_as_it_was(tmp_path: Path) -> None:
         files.check("--heap", path)
     assert sorted(tmp_path.iterdir()) == before
     assert there.read_text() == "content" and there.stat().st_mtime == 1
+
+
+def test_no_two_options_have_the_same_file(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("file")
+    file, link = str(tmp_path / "file"), str(tmp_path / "link")
+    for other in (file, f"{tmp_path}/../{tmp_path.name}/file", link):
+        with pytest.raises(AskedWrongly, match=f"--heap and --trace name the same file, {other}") as caught:
+            files.check_all([("--heap", file), ("--plot", ""), ("--trace", other)])
+        assert caught.value.fix == "give each a file of its own"
+    with pytest.raises(AskedWrongly, match="--plot and --json name the same file"):
+        results.check(file, ("--plot", file))
+    results.check("-", ("--plot", str(tmp_path / "-")))
+    files.check_all([("--heap", "/dev/null"), ("--trace", "/dev/null"), ("--plot", ""), ("--json", "")])
 
 
 def test_every_option_says_it_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

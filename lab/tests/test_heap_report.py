@@ -293,6 +293,7 @@ def test_the_command_to_look_at_a_profile_can_be_pasted(taken: Path, capsys: pyt
         (["7", "--plot", "/nowhere/a.svg"], "cannot write /nowhere/a.svg: there is no such directory"),
         (["7", "-o", "."], "cannot write .: it is a directory"),
         (["7", "--json", "/nowhere/a"], "cannot write /nowhere/a"),
+        (["7", "-o", "a.svg", "--plot", "a.svg"], "--output and --plot name the same file, a.svg"),
     ],
 )
 def test_what_does_not_fit_is_said(taken: Path, words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
