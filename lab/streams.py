@@ -5,16 +5,30 @@
 - a descriptor that was closed leads nowhere, so that no file that is opened later is taken for it;
 - output that cannot be written raises OutputError, at the latest in `flush`; without a reader (`| head`) it is NoReader,
   not BrokenPipeError, of which Click and Rich make an end of the process each in its own way;
-- words on standard error that cannot be written are dropped: there is nobody to be told of it.
+- words on standard error that cannot be written are dropped: there is nobody to be told of it;
+- letters that the encoding of a stream does not have become plain ones, and a byte of a file's name that is no letter at
+  all is that byte again.
 """
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import sys
 
 from lab.errors import LabError
+
+
+PLAINER = "plainer"  # the name of the error handler of both streams
+PLAIN = {
+    **dict.fromkeys("─━╌═╶╴╺╸", "-"),
+    **dict.fromkeys("│┃║", "|"),
+    **dict.fromkeys("┌┐└┘├┤┬┴┼╭╮╰╯┏┓┗┛┡┩╇", "+"),
+    **dict(zip("▁▂▃▄▅▆▇█", "_.-:=+*#", strict=True)),
+    **{"\N{NO-BREAK SPACE}": " ", "±": "+-", "µ": "u", "…": "...", "•": "*", "→": "->", "×": "x"},
+}
+FIRST_BYTE, LAST_BYTE = "\udc80", "\udcff"  # what Python makes of bytes that are no letters (PEP 383)
 
 
 class OutputError(LabError):
@@ -71,6 +85,16 @@ def give_up_output() -> None:
 
 
 def _text(raw: io.FileIO, before: io.TextIOWrapper | None) -> io.TextIOWrapper:
+    codecs.register_error(PLAINER, _plainer)
     encoding = before.encoding if before else "utf-8"
-    errors = before.errors if before and before.errors != "strict" else "replace"
-    return io.TextIOWrapper(io.BufferedWriter(raw), encoding, errors, line_buffering=raw.isatty())
+    return io.TextIOWrapper(io.BufferedWriter(raw), encoding, PLAINER, line_buffering=raw.isatty())
+
+
+def _plainer(error: UnicodeError) -> tuple[str | bytes, int]:
+    """What stands for the first letter that cannot be encoded, and where to go on."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    letter = error.object[error.start]
+    if FIRST_BYTE <= letter <= LAST_BYTE:
+        return bytes([ord(letter) - 0xDC00]), error.start + 1
+    return PLAIN.get(letter, "?"), error.start + 1

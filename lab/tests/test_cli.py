@@ -179,6 +179,27 @@ def test_words_that_cannot_be_written_are_dropped() -> None:
     assert outside("print('words', file=sys.stderr); return 7", subprocess.DEVNULL, "exec 2>/dev/full;").returncode == 7
 
 
+@pytest.mark.parametrize(
+    ("encoding", "wanted"),
+    [
+        ("ascii", b"- | speed [95 %] +-5 us ? caf\xe9\n"),
+        ("ascii:surrogateescape", b"- | speed [95 %] +-5 us ? caf\xe9\n"),
+        ("latin-1", b"- | speed [95\xa0%] \xb15 \xb5s ? caf\xe9\n"),
+        ("utf-8", "─ │ speed [95\u00a0%] ±5 µs 中 caf".encode() + b"\xe9\n"),
+    ],
+)
+def test_what_an_encoding_does_not_have_is_said_in_plain_letters(tmp_path: Path, encoding: str, wanted: bytes) -> None:
+    """On both streams; a byte of a file's name that is no letter stays what it is."""
+    for place in ("stdout", "stderr"):
+        with open(tmp_path / "said", "wb") as said:
+            body = (
+                "words = '\\u2500 \\u2502 speed [95\\u00a0%] \\u00b15 \\u00b5s \\u4e2d caf\\udce9'\n"
+                f"    print(words, file=sys.{place}, flush=True)"
+            )
+            outside(body, said, f"PYTHONIOENCODING={encoding}; export PYTHONIOENCODING; exec 2>&1;")
+        assert (tmp_path / "said").read_bytes() == wanted
+
+
 @pytest.mark.parametrize(("name", "status"), [("TERM", 143), ("HUP", 129)])
 def test_what_ends_a_process_is_a_ctrl_c(name: str, status: int) -> None:
     body = (
