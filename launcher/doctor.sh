@@ -31,6 +31,11 @@ check_others() {
     done
 }
 
+# What a process, or its files, call themselves; what a terminal would obey becomes a question mark.
+plain() {
+    LC_ALL=C tr '\001-\011\013-\037\177' '[?*]'
+}
+
 check_process() {
     case $1 in
         '' | *[!0-9]*) refuse "'$1' is not a process id: hakmem doctor [PID]" ;;
@@ -40,12 +45,12 @@ check_process() {
     if grep -q '^State:.*zombie' "/proc/$1/status" 2>/dev/null; then
         fail "process $1 has ended, and waits for its parent: it has no memory to look at"
     fi
-    loaded=$(sed -n 's/.* \(\/.*libhakmem[^/]*\)$/\1/p' "/proc/$1/maps" | sort -u)
+    loaded=$(sed -n 's/.* \(\/.*libhakmem[^/]*\)$/\1/p' "/proc/$1/maps" | sort -u | plain)
     if [ -n "$loaded" ]; then
         fine "process $1 has loaded $loaded"
         check_others "$1" "$loaded"
     elif grep -qa HAKMEM_PURGE_DELAY "/proc/$1/exe" 2>/dev/null; then
-        fine "process $1 is linked with hakmem's archive: $(readlink "/proc/$1/exe")"
+        fine "process $1 is linked with hakmem's archive: $(readlink "/proc/$1/exe" | plain)"
     else
         wrong "process $1 has not loaded hakmem: start it with \`hakmem run -- CMD\`; programs that are static or setuid ignore LD_PRELOAD"
     fi

@@ -16,6 +16,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator  # noqa: 
 from lab import tail  # noqa: E402
 from lab.calls.latency import ALL  # noqa: E402
 from lab.calls.look import Look  # noqa: E402
+from lab.explain import identity  # noqa: E402
 
 STYLES = {  # colours that the colour-blind can tell apart, and a line of its own for each
     "malloc": ("#0072B2", "-"),
@@ -44,8 +45,7 @@ def drawn(look: Look, kind: str) -> bytes:
             axes.plot(ranks, values, dashes, color=colour, linewidth=2, label=f"{one.kind} ({one.count:,} calls)")
             most = max(most, one.count)
         _scales(axes, most)
-        command = " ".join(look.command.split())[:80].replace("$", r"\$")
-        axes.set_title(f"process {look.pid} ({command}), hakmem {look.release} {look.variant}", loc="left", fontsize=11)
+        axes.set_title(identity.process(look).replace("$", r"\$"), loc="left", fontsize=11)
         if axes.get_lines():
             axes.legend(loc="upper left", frameon=False)
         written = io.BytesIO()

@@ -6,5 +6,6 @@ memory      bytes of the process                         snapshot    all of it t
 residency   which pages are resident                     hold        runs a program and holds it before it ends
 symbol      where hakmem_layout is                       layout      what it says: roots and fields by name
 walk        superslabs, slabs, large blocks, heaps               process      what it is: program and command line
-held        runs a program and reports on it at its exit
+held        runs a program and reports on it at its exit        identity    what every report begins with
+plain       what it calls itself, without what a terminal would obey
 """

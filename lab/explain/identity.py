@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from lab.explain.plain import printable
+
 WIDEST_COMMAND = 60
 STATES = {
     "running": "snapshot of a running process",
@@ -33,8 +35,17 @@ class Identified(Protocol):
 
 def line(found: Identified) -> str:
     """The first line of a page for a person."""
-    command = " ".join(found.command.split())[:WIDEST_COMMAND]
-    return f"process {found.pid} ({command}), hakmem {found.release} {found.variant}; {STATES[found.state]}"
+    return f"{process(found)}; {STATES[found.state]}"
+
+
+def process(found: Identified) -> str:
+    """The process and its hakmem."""
+    return f"process {found.pid} ({command(found)}), hakmem {found.release} {found.variant}"
+
+
+def command(found: Identified, widest: int = WIDEST_COMMAND) -> str:
+    """The beginning of its command line, on one line; what a terminal would obey is written as \\x1b."""
+    return printable(found.command)[:widest]
 
 
 def as_json(found: Identified) -> dict[str, Any]:

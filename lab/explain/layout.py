@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from lab.explain import symbol
 from lab.explain.memory import Memory
+from lab.explain.plain import printable
 from lab.explain.problems import TornError, not_on_hakmem, other_version
 from lab.explain.smaps import Mapping
 
@@ -46,7 +47,7 @@ class Layout:
         head = HEAD.unpack(memory.read(address, HEAD.size))
         _, version, roots, fields, _, variant, release, addresses, root_table, field_table = head
         self.address = address
-        self.variant, self.release = _name(variant), _name(release)
+        self.variant, self.release = printable(_name(variant)), printable(_name(release))
         if version != VERSION or max(roots, fields) > MOST_ROWS:
             raise other_version(memory.pid, f"version {version}", self.release)
         try:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lab.explain import process, report
+from lab.explain import identity, process, report
 from lab.explain.account import CACHED, FREE, LIVE, ClassSum
 from lab.explain.problems import no_process
 from lab.explain.snapshot import Snapshot
@@ -77,11 +77,10 @@ def lines(looks: Sequence[Look], top: int, order: str) -> list[str]:
     """The page after the last of the looks."""
     now, before = looks[-1], looks[-2] if len(looks) > 1 else None
     found = now.snapshot
-    head = f"process {found.pid} ({found.command[:60]}), hakmem {found.release} {found.variant}"
     state = f"{spoken_time(now.age_s)} old, {now.threads} threads, looked at in {now.took_s:.2f} s"
     if not found.exact:
         state += ", estimated (no pagemap)"
-    page = [head, f"{state}; {_rates(now, before)}" if before else state, ""]
+    page = [identity.process(found), f"{state}; {_rates(now, before)}" if before else state, ""]
     page += aligned(["", "MiB", "% of Rss", "change MiB"], _rows(now, before)) + [""]
     page += _curves(looks) + [""]
     return page + _classes(now, before, top, order)

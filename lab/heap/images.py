@@ -13,6 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from lab.explain.layout import Layout
+from lab.explain.plain import printable
 from lab.explain.smaps import Mapping
 from lab.heap.names import demangled
 from lab.heap.sites import MOST_CALLERS
@@ -39,7 +40,7 @@ class Frame:
         """The name; where nobody knows it the place in the file."""
         if self.name:
             return self.name
-        return f"{self.image.rpartition('/')[2]}+{self.at:#x}" if self.image else NO_FILE
+        return f"{printable(self.image.rpartition('/')[2])}+{self.at:#x}" if self.image else NO_FILE
 
 
 NOWHERE = Frame(0, "[no call path]", "", "", 0, None)  # where all was hakmem's own, or nothing was found

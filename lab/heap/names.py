@@ -7,6 +7,8 @@ from functools import cache
 
 import cxxfilt
 
+from lab.explain.plain import printable
+
 CLONE = re.compile(r"(\.(cold|part|isra|constprop|lto_priv|llvm)(\.\d+)*)+$")  # what compilers add to parts and copies
 RUST_HASH = re.compile(r"::h[0-9a-f]{16}$")
 ANONYMOUS = "(anonymous namespace)"
@@ -19,7 +21,7 @@ GOES_ON = re.compile(r"(?: const)?(?=::|#)|(?<=\)) (?=\S*[<(])")
 @cache
 def demangled(symbol: str) -> str:
     """The name in the source, of C++ with its parameters. Versions and what compilers add to clones go."""
-    plain = CLONE.sub("", symbol.partition("@")[0])
+    plain = printable(CLONE.sub("", symbol.partition("@")[0]))
     try:
         return RUST_HASH.sub("", cxxfilt.demangle(plain))
     except cxxfilt.Error:

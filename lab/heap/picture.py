@@ -19,11 +19,13 @@ from matplotlib.figure import Figure  # noqa: E402
 from matplotlib.font_manager import FontProperties  # noqa: E402
 from matplotlib.textpath import TextPath  # noqa: E402
 
+from lab.explain import identity  # noqa: E402
 from lab.heap.profile import Profile  # noqa: E402
 from lab.heap.report import size, spoken, spoken_rate  # noqa: E402
 
 WIDTH_INCHES, ROW_INCHES, MARGIN_INCHES = 14.0, 0.27, 0.2
 HEAD_INCHES = 0.75
+WIDEST_COMMAND = 110
 FONT = FontProperties(family="DejaVu Sans", size=8)
 WIDTH_POINTS, PADDING_POINTS = 72 * (WIDTH_INCHES - 2 * MARGIN_INCHES), 3
 LEAST_SHARE = 0.004  # of the whole width: narrower ones cannot be seen, nor what is below them
@@ -101,7 +103,7 @@ def drawn(profile: Profile, kind: str) -> bytes:
 
 def _title(figure: Figure, profile: Profile, height: float) -> None:
     left = MARGIN_INCHES / WIDTH_INCHES
-    head = _plain(f"process {profile.pid} ({' '.join(profile.command.split())[:110]})")
+    head = _plain(f"process {profile.pid} ({identity.command(profile, WIDEST_COMMAND)})")
     live = spoken(profile.live, profile.rate == 1) if profile.live.samples else "nothing sampled is"
     rest = f"{live} live; {spoken_rate(profile.rate)}, {profile.live.samples:,} samples, {profile.lost:,} lost"
     figure.text(left, 1 - 0.28 / height, head, size=11, weight="bold", va="baseline")

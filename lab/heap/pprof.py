@@ -12,6 +12,7 @@ import gzip
 import re
 from typing import Any
 
+from lab.explain.plain import printable
 from lab.heap.images import Frame, exported
 from lab.heap.messages import profile_class
 from lab.heap.names import demangled, short
@@ -70,7 +71,7 @@ class _Writer:
         live, taken = profile.live.samples, profile.allocated.samples
         for words in (
             f"hakmem {profile.release} {profile.variant}",
-            f"process {profile.pid}: {profile.command}",
+            f"process {profile.pid}: {printable(profile.command)}",
             f"{taken} samples, {live} of them live, one each {profile.rate} bytes on average; {profile.lost} lost",
         ):
             message.comment.append(self._text(words))

@@ -175,7 +175,7 @@ def test_short_names(full: str, short: str) -> None:
 
 
 def test_symbols_become_names() -> None:
-    pairs = {"_ZN3foo3barEi.cold": "foo::bar(int)", "f.part.0.isra.1": "f", "puts@@GLIBC_2.2.5": "puts", "_Zno": "_Zno"}
+    pairs = {"_ZN3foo3barEi.cold": "foo::bar(int)", "f.part.0.isra.1": "f", "puts@@GLIBC_2.2.5": "puts", "_Zno": "_Zno", "a\x1b[1mb": r"a\x1b[1mb"}
     assert {symbol: names.demangled(symbol) for symbol in pairs} == pairs
 
 

@@ -176,6 +176,14 @@ def test_a_narrow_terminal() -> None:
     assert max(map(len, report.lines(profile(), width=80))) <= 80
 
 
+def test_names_of_a_process_are_shown_and_not_obeyed() -> None:
+    odd = Frame(0xA010, "", "", "/lib/\x1b[31mred.so", 0x10, PLUGIN)
+    found = replace(profile(), command="\x1b[31mred", stacks=(stack((1, MIB), (1, MIB), 1, odd, MAIN),))
+    page = "\n".join(report.lines(found)) + picture.drawn(found, "svg").decode()
+    assert "\x1b" not in page and page.count(r"\x1b[31mred") >= 4
+    assert "process 7: \\x1b[31mred" in read_back(found).string_table
+
+
 def test_json_has_all_of_it() -> None:
     data = json.loads(json.dumps(report.as_json(profile()), allow_nan=False))
     assert data["live"] == {"bytes": 6 * MIB, "blocks": 7, "samples": 7, "relative_error": 0}

@@ -12,7 +12,7 @@ import pytest
 from lab import cli
 from lab.commands import top
 from lab.errors import LabError
-from lab.explain import problems, watch
+from lab.explain import problems, report, watch
 from lab.explain.account import LIVE, ClassSum
 from lab.explain.snapshot import Snapshot
 
@@ -39,6 +39,15 @@ def test_the_first_look_has_no_changes() -> None:
     page = "\n".join(watch.lines([FIRST], 10, "live"))
     assert "process 7 (the program), hakmem 0.1.0 standard" in page and "3 threads" in page
     assert "of a CPU" not in page and "+" not in page and "Rss  █  8.0 to 8.0 MiB" in page
+
+
+def test_a_command_line_is_one_line_that_a_terminal_does_not_obey() -> None:
+    found = snapshot(MIB, 2 * MIB, {})
+    found.command = "perl -e \x1b[31mred\nnext\x07 \u202eright"
+    seen = r"process 7 (perl -e \x1b[31mred next\x07 \u202eright), hakmem 0.1.0 standard"
+    assert watch.lines([look(10.0, 1.0, 500, found)], 1, "live")[0] == seen
+    assert report.lines(found)[0].startswith(seen + ";")
+    assert json.loads(json.dumps(report.as_json(found)))["command"] == found.command, "for machines as it is"
 
 
 def test_what_changed_stands_beside_what_is() -> None:

@@ -113,6 +113,21 @@ kill "$sleeper"
 expect_status 0 'doctor of a process with it'
 expect_words out "process $sleeper has loaded .*/libhakmem.so" 'doctor of a process with it'
 
+# A name is shown, and not obeyed by the terminal.
+escape=$(printf '\033')
+mkdir "$work/odd$escape"
+cp "$tree/build/standard/libhakmem.so" "$work/odd$escape/"
+LD_PRELOAD=$work/odd$escape/libhakmem.so sleep 120 >/dev/null 2>&1 </dev/null &
+sleeper=$!
+tries=0
+while ! grep -q libhakmem "/proc/$sleeper/maps" 2>/dev/null && [ $tries -lt 300 ]; do
+    sleep 0.1
+    tries=$((tries + 1))
+done
+try "$tree/hakmem" doctor "$sleeper"
+kill "$sleeper"
+expect_words out "process $sleeper has loaded $work/odd?/libhakmem.so" 'doctor of a process with an odd name'
+
 LD_PRELOAD=$work/serves.so "$tree/hakmem" run -- sleep 120 >/dev/null 2>&1 </dev/null &
 sleeper=$!
 tries=0
