@@ -1,15 +1,22 @@
-"""Line charts of soaks and latencies, as SVG and PNG files with the same name."""
+"""Line charts of soaks and latencies, as files of one kind or as SVG and PNG files with the same name."""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from lab import files
 from lab.errors import LabError
 
+if TYPE_CHECKING:  # Matplotlib is slow to load
+    from matplotlib.figure import Figure
+
 Line = tuple[Sequence[float], Sequence[float]]
-ENDINGS = ("svg", "png")
+ENDINGS = (".svg", ".png")
+NO_DATE = {"svg": "Date", "pdf": "CreationDate"}
 
 
 @dataclass(frozen=True)
@@ -22,37 +29,48 @@ class Chart:
     logarithmic: bool = False
 
 
-def draw(chart: Chart, lines: Mapping[str, Line], path: Path) -> list[Path]:
-    """Writes path.svg and path.png: a line for each name, hakmem's own thicker, `clock` grey; returns the two paths.
+def places(path: Path) -> list[Path]:
+    """The files of a chart: the one that the name says, or both kinds where it says none."""
+    return [path] if path.suffix in files.PICTURES else [path.with_name(path.name + ending) for ending in ENDINGS]
 
-    The SVG has no date and no random ids: the same lines always give the same file. Raises LabError when it cannot
-    be written.
+
+def draw(chart: Chart, lines: Mapping[str, Line], path: Path) -> list[Path]:
+    """Writes the files of `places`: a line for each name, hakmem's own thicker; returns their paths.
+
+    An SVG has no date and no random ids: the same lines always give the same file. Raises LabError when one cannot be
+    written; it is whole or not there.
     """
     import matplotlib
 
     matplotlib.use("Agg")
+    with matplotlib.rc_context({"svg.hashsalt": "hakmem", "svg.fonttype": "none"}):
+        figure = _figure(chart, lines)
+        for place in places(path):
+            drawn, kind = io.BytesIO(), place.suffix[1:]
+            figure.savefig(drawn, format=kind, dpi=110, metadata=None if kind == "png" else {NO_DATE[kind]: None})
+            try:
+                files.put(place, drawn.getvalue())
+            except OSError as error:
+                raise LabError(f"cannot write {place}: {error.strerror}", "name a place that can be written") from None
+    return places(path)
+
+
+def _figure(chart: Chart, lines: Mapping[str, Line]) -> Figure:
     from matplotlib.figure import Figure
 
-    with matplotlib.rc_context({"svg.hashsalt": "hakmem", "svg.fonttype": "none"}):
-        figure = Figure(figsize=(10, 5.5), layout="constrained")
-        axes = figure.add_subplot()
-        for name, (x, y) in lines.items():
-            axes.plot(x, y, label=name, **_style(name))
-        axes.set(title=chart.title, xlabel=chart.x, ylabel=chart.y)
-        if chart.logarithmic:
-            axes.set(xscale="log", yscale="log")
-            axes.set_ylim(bottom=1)
-        else:
-            axes.set_ylim(bottom=0)
-        axes.grid(alpha=0.3)
-        axes.legend(loc="best", fontsize="small")
-        written = [path.with_name(f"{path.name}.{kind}") for kind in ENDINGS]
-        try:
-            figure.savefig(written[0], metadata={"Date": None})
-            figure.savefig(written[1], dpi=110)
-        except OSError as error:
-            raise LabError(f"cannot write {error.filename or path}: {error.strerror}", "name a place that can be written") from None
-    return written
+    figure = Figure(figsize=(10, 5.5), layout="constrained")
+    axes = figure.add_subplot()
+    for name, (x, y) in lines.items():
+        axes.plot(x, y, label=name, **_style(name))
+    axes.set(title=chart.title, xlabel=chart.x, ylabel=chart.y)
+    if chart.logarithmic:
+        axes.set(xscale="log", yscale="log")
+        axes.set_ylim(bottom=1)
+    else:
+        axes.set_ylim(bottom=0)
+    axes.grid(alpha=0.3)
+    axes.legend(loc="best", fontsize="small")
+    return figure
 
 
 def _style(name: str) -> dict[str, object]:

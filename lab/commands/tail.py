@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -28,7 +29,7 @@ def command(
     allocator: Annotated[list[str] | None, typer.Option(help="who takes part, once for each (default: all)")] = None,
     ws: Annotated[int, typer.Option(min=1, help="slots of the workload")] = 400,
     profile: Annotated[str, typer.Option(help="HAKMEM_PROFILE of hakmem: speed, balanced, lean")] = "",
-    plot: Annotated[str, typer.Option(help="percentile curves as FILE.svg and FILE.png; %s is malloc or free")] = "",
+    plot: Annotated[str, typer.Option(help="percentile curves: .svg, .png or .pdf, else .svg and .png; %s in it is malloc or free")] = "",
     cpu: Annotated[str, typer.Option(help="the CPU that all share: its number, last, or any")] = "last",
     seed: Annotated[int, typer.Option(min=0, help="of the workload and of the order")] = 1,
     to_json: Annotated[str, typer.Option("--json", metavar="FILE", help="also as JSON; - is standard output")] = "",
@@ -39,10 +40,9 @@ def command(
     Runs are interleaved and merged; the clock's own cost is taken off, and its own tail is shown as the row `clock`.
     Then the contract's proxy: the tail of the throughput of epochs. Ctrl-C keeps all that was measured.
     """
-    results.check(to_json)
-    for place in _places(plot).values():
-        for ending in curves.ENDINGS:
-            files.check("--plot", f"{place}.{ending}")
+    if Path(plot).suffix:
+        files.check_picture(plot)
+    results.check(to_json, *(("--plot", str(path)) for place in _places(plot).values() for path in curves.places(place)))
     length = durations.seconds(epoch, "--epoch")
     allocators, pinned = lineup.chosen(allocator, profile), lineup.cpu_of(cpu)
     call_driver, epoch_driver = lineup.program(programs.TAIL), lineup.program(programs.MIXED)
@@ -97,12 +97,9 @@ def _epochs(proxy: Soak) -> dict[str, Any]:
 
 
 def _places(pattern: str) -> dict[str, Path]:
-    """Where the curves of malloc and of free go, without the ending."""
-    places = {}
-    for what in tail.CALLS if pattern else ():
-        name = pattern.replace("%s", what) if "%s" in pattern else f"{pattern}-{what}"
-        places[what] = Path(name).with_suffix("") if name.endswith((".svg", ".png")) else Path(name)
-    return places
+    """Where the curves of malloc and of free go: %s, or what stands before the ending, says which of them they are."""
+    named = pattern if "%s" in pattern else "-%s".join(os.path.splitext(pattern))
+    return {what: Path(named.replace("%s", what)) for what in tail.CALLS if pattern}
 
 
 def _plots(calls: tail.Calls, pattern: str) -> list[str]:

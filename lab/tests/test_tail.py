@@ -210,6 +210,30 @@ def test_the_command_end_to_end(command, tmp_path, capsys):
         assert (tmp_path / f"curve-{what}.svg").exists() and (tmp_path / f"curve-{what}.png").exists()
 
 
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [
+        ("y.png", ["y-free.png", "y-malloc.png"]),
+        ("y.pdf", ["y-free.pdf", "y-malloc.pdf"]),
+        ("of.%s.svg", ["of.free.svg", "of.malloc.svg"]),
+        ("%s", ["free.png", "free.svg", "malloc.png", "malloc.svg"]),
+        ("y", ["y-free.png", "y-free.svg", "y-malloc.png", "y-malloc.svg"]),
+    ],
+)
+def test_the_name_of_a_plot_says_what_it_is(command, tmp_path, capsys, pattern, names):
+    assert command("--epochs", "0", "--plot", tmp_path / pattern) == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
+    assert str(tmp_path / names[0]) in capsys.readouterr().out
+
+
+def test_plots_that_cannot_be_are_refused(command, tmp_path, capsys):
+    assert command("--plot", tmp_path / "y.gif") == 2 and "is no picture" in capsys.readouterr().err
+    both = tmp_path / "y-malloc.svg"
+    assert command("--plot", tmp_path / "y.svg", "--json", both) == 2
+    assert f"--plot and --json name the same file, {both}" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
 def test_without_epochs_and_json_alone(command, capsys):
     assert command("--epochs", "0", "--json", "-") == 0
     assert json.loads(capsys.readouterr().out)["epochs"] == {}
