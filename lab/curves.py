@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,17 +16,21 @@ if TYPE_CHECKING:  # Matplotlib is slow to load
 
 Line = tuple[Sequence[float], Sequence[float]]
 ENDINGS = (".svg", ".png")
+# Of Matplotlib's ten without its grey, and three more: as many as there are allocators.
+COLOURS = [f"tab:{name}" for name in "blue orange green red purple brown pink olive cyan".split()] + ["navy", "goldenrod", "black"]
+CLOCK_COLOUR = "0.6"  # grey
 NO_DATE = {"svg": "Date", "pdf": "CreationDate"}
 
 
 @dataclass(frozen=True)
 class Chart:
-    """What a chart says beside its lines; axes begin at 0 unless they are logarithmic."""
+    """What a chart says beside its lines; axes begin at 0 unless they are logarithmic. `y_as`: how a value of y is said."""
 
     title: str
     x: str
     y: str
     logarithmic: bool = False
+    y_as: Callable[[float], str] | None = None
 
 
 def places(path: Path) -> list[Path]:
@@ -60,6 +64,7 @@ def _figure(chart: Chart, lines: Mapping[str, Line]) -> Figure:
 
     figure = Figure(figsize=(10, 5.5), layout="constrained")
     axes = figure.add_subplot()
+    axes.set_prop_cycle(color=COLOURS)
     for name, (x, y) in lines.items():
         axes.plot(x, y, label=name, **_style(name))
     axes.set(title=chart.title, xlabel=chart.x, ylabel=chart.y)
@@ -68,6 +73,8 @@ def _figure(chart: Chart, lines: Mapping[str, Line]) -> Figure:
         axes.set_ylim(bottom=1)
     else:
         axes.set_ylim(bottom=0)
+    if chart.y_as:
+        axes.yaxis.set_major_formatter(lambda value, _: chart.y_as(value))
     axes.grid(alpha=0.3)
     axes.legend(loc="best", fontsize="small")
     return figure
@@ -75,6 +82,6 @@ def _figure(chart: Chart, lines: Mapping[str, Line]) -> Figure:
 
 def _style(name: str) -> dict[str, object]:
     if name == "clock":
-        return {"color": "0.6", "linestyle": "--", "linewidth": 1.2}
+        return {"color": CLOCK_COLOUR, "linestyle": "--", "linewidth": 1.2}
     ours = name.startswith("hakmem")
     return {"linewidth": 2.2 if ours else 1.2, "zorder": 3 if ours else 2}

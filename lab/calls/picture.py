@@ -16,6 +16,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator  # noqa: 
 from lab import tail  # noqa: E402
 from lab.calls.latency import ALL  # noqa: E402
 from lab.calls.look import Look  # noqa: E402
+from lab.durations import short  # noqa: E402
 from lab.explain import identity  # noqa: E402
 
 STYLES = {  # colours that the colour-blind can tell apart, and a line of its own for each
@@ -26,7 +27,6 @@ STYLES = {  # colours that the colour-blind can tell apart, and a line of its ow
     "resize": ("#009E73", "-."),
 }
 RC = {"svg.fonttype": "none", "svg.hashsalt": "hakmem", "font.family": ["DejaVu Sans"], "font.size": 11}
-UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 LEAST_NS = 1.0  # the axis begins there: a hit within one tick counts as no time at all
 
 
@@ -61,7 +61,7 @@ def _scales(axes: Axes, most: float) -> None:
     axes.xaxis.set_major_locator(FixedLocator([1, 2, *(10.0**power for power in powers if power)]))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _percent(value)))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _time(value)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
     axes.grid(alpha=0.35)
     axes.spines[["top", "right"]].set_visible(False)
 
@@ -70,9 +70,3 @@ def _percent(rank: float) -> str:
     """99.9 % for one call in a thousand."""
     places = max(0, round(math.log10(rank)) - 2)
     return f"{100 * (1 - 1 / rank):.{places}f} %"
-
-
-def _time(ns: float) -> str:
-    """10 ns, 1 µs, 10 ms."""
-    scale, unit = next((pair for pair in UNITS if ns >= pair[0]), UNITS[-1])
-    return f"{ns / scale:g} {unit}"

@@ -111,5 +111,5 @@ def _plots(calls: tail.Calls, pattern: str) -> list[str]:
         lines = {one.name: tail.curve(one.merged(what)) for one in calls.measured()}
         lines["clock"] = tail.curve(calls.clock())
         title = f"Latency of {what}, mixed workload, WS={calls.working_set}"
-        written += draw(Chart(title, "one call in ...", "ns", logarithmic=True), lines, path)
+        written += draw(Chart(title, "one call in ...", "time of a call", logarithmic=True, y_as=durations.short), lines, path)
     return [f"written to {', '.join(map(str, written))}"]
