@@ -16,6 +16,7 @@ from rich.text import Text
 
 from lab.campaign import Campaign, Result, geometric_mean, standing
 from lab.experiment import KINDS
+from lab.spoken import counted
 from lab.statistics import Interval
 
 PIPE_WIDTH = 150
@@ -108,7 +109,7 @@ def workload_table(result: Result, reference: str) -> Group:
     title = f"{workload.name}: {workload.question}"
     if comparison and comparison.blocks:
         stop = STOPS.get(comparison.stopped, comparison.stopped)
-        count = f"{len(comparison.blocks)} block" + "s" * (len(comparison.blocks) > 1)
+        count = counted(len(comparison.blocks), "block")
         title += f"\n  {METRICS[comparison.metric]}, {count} in {comparison.seconds:.0f} s ({stop}); "
         title += f"after {workload.after}; speed is relative to {reference}"
         for kind in KINDS:

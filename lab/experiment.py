@@ -11,6 +11,7 @@ from lab import distance, levels, sharing, statistics
 from lab.model import Allocator, Machine
 from lab.pairs import Comparison
 from lab.progress import spoken_time
+from lab.spoken import counted, signed
 
 KINDS = (sharing, distance)  # what may tell that the machine has two levels
 LEVELS = {"run": statistics.BAND_RUN_TIME, "build": statistics.BAND_BUILD}
@@ -68,7 +69,7 @@ def reason_of(
     """One line that says why this is the verdict, and what would make it surer."""
     limit = f"{100 * band:.1f} %"
     if comparison.metric == "instructions":
-        return f"counted, not timed: {100 * (1 / interval.median - 1):+.2f} % instructions, the band is {limit}"
+        return f"counted, not timed: {signed(100 * (1 / interval.median - 1))} % instructions, the band is {limit}"
     if interval.n < statistics.FEWEST_BLOCKS:
         return f"too few blocks for a verdict: {interval.n}, and at least {statistics.FEWEST_BLOCKS} are needed"
     if verdict != "NEUTRAL":
@@ -77,7 +78,7 @@ def reason_of(
     elif noise.too_noisy:
         line = (
             f"too noisy to tell: a change of {limit} may hide in ±{100 * noise.half_width:.2f} %; "
-            f"about {noise.more_blocks} more blocks ({spoken_time(noise.more_blocks * comparison.seconds_per_block)}) would tell"
+            f"about {counted(noise.more_blocks, 'more block')} ({spoken_time(noise.more_blocks * comparison.seconds_per_block)}) would tell"
         )
     elif interval.covers():
         line = f"no change is seen: the interval covers zero, and no change of {limit} fits in it"

@@ -15,6 +15,7 @@ from typing import Any
 
 from lab import statistics
 from lab.pairs import Comparison, Run, speed
+from lab.spoken import counted
 
 FEWEST_PAIRS = statistics.MINIMUM_BLOCKS
 
@@ -69,7 +70,7 @@ class Levels:
         first = f"  {self.kind.said(self.share)}"
         if not self.low or not self.high:
             return [f"{first}; too few pairs of runs to tell what that changes: a larger --budget would"]
-        text = [f"{first}: {self.high}, {self.high.n} pairs of runs", f"  {self.kind.low_place:<45}: {self.low}, {self.low.n}"]
+        text = [f"{first}: {self.high}, {counted(self.high.n, 'pair')} of runs", f"  {self.kind.low_place:<45}: {self.low}, {self.low.n}"]
         return text + [f"  so the answer depends on {self.kind.depends} (docs/lab.md)"] * self.matters
 
     def json(self) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from lab.errors import LabError
 from lab.experiment import KINDS, Experiment, Outcome
 from lab.model import Allocator, Sample
 from lab.pairs import Comparison, Run
+from lab.spoken import counted
 
 ROOT = Path(__file__).resolve().parents[1]
 DIRECTORY = ROOT / "docs/experiments"
@@ -162,7 +163,7 @@ def markdown(experiment: Experiment, raw: str) -> str:
     }
     lines += ["**Sides**:", ""] + [_side_line(allocator) for allocator in sides.values()] + [""]
     lines += [
-        f"**Machine**: {machine.cpu}, {machine.cores} cores, {machine.memory_mb} MiB, Linux {machine.kernel}, "
+        f"**Machine**: {machine.cpu}, {counted(machine.cores, 'core')}, {machine.memory_mb} MiB, Linux {machine.kernel}, "
         f"THP {machine.thp or 'unknown'}, {machine.libc}, {machine.compiler}.",
         "",
         "**How**: blocks of A B B A or B A A B, a new process for each run, clean environment; one ratio a block, the median "

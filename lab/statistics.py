@@ -24,6 +24,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
+from lab.spoken import signed
+
 BAND_RUN_TIME = 0.010
 BAND_BUILD = 0.005
 MINIMUM_BLOCKS = 10
@@ -56,7 +58,7 @@ class Interval:
 
     def __str__(self) -> str:
         low, high = 100 * (self.low - 1), 100 * (self.high - 1)
-        return f"{100 * self.change:+.2f} % [{low:+.2f}, {high:+.2f}]"
+        return f"{signed(100 * self.change)} % [{signed(low)}, {signed(high)}]"
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from lab import tail
+from lab.spoken import counted
 from lab.steadiness import PERCENTS, EpochTail
 from lab.tables import aligned
 
@@ -17,7 +18,7 @@ def calls(measured: tail.Calls) -> list[str]:
         return ["no run was finished"]
     runs = len(measured.measured()[0].runs)
     head = (
-        f"ns of single calls, mixed workload, WS={measured.working_set}, {runs} runs of {measured.iterations:,} steps, "
+        f"ns of single calls, mixed workload, WS={measured.working_set}, {counted(runs, 'run')} of {measured.iterations:,} steps, "
         f"merged; the clock's {measured.cost_ns():.0f} ns are taken off"
         + (", interrupted" if measured.interrupted else "")
     )
@@ -63,5 +64,5 @@ def epochs(speeds: Mapping[str, Sequence[float]]) -> list[str]:
         for name, found in tails.items()
     ]
     few = min(found.epochs for found in tails.values())
-    note = [f"with {few} epochs p99 and p99.9 are little but the worst epoch"] if few < 100 else []
+    note = [f"with {counted(few, 'epoch')} p99 and p99.9 are little but the worst epoch"] if few < 100 else []
     return ["", *aligned(titles, rows), *note]

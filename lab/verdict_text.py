@@ -7,6 +7,7 @@ from typing import Any
 
 from lab import record, results, statistics
 from lab.experiment import Outcome
+from lab.spoken import counted
 
 
 class Output:
@@ -35,7 +36,7 @@ def lines(found: Outcome) -> list[str]:
     text = [
         f"{comparison.workload.name}: {found.candidate.name} against {found.reference.name}: {found.verdict}  {found.interval}",
         f"  {found.reason}",
-        f"  {comparison.metric}{where}, {found.interval.n} blocks, {comparison.seconds:.0f} s, ended by: {comparison.stopped}",
+        f"  {comparison.metric}{where}, {counted(found.interval.n, 'block')}, {comparison.seconds:.0f} s, ended by: {comparison.stopped}",
     ]
     if found.levels:
         text += found.levels.lines()
@@ -54,7 +55,7 @@ def _runs(found: Outcome) -> list[str]:
     for side in (found.reference, found.candidate):
         s = statistics.summary([value / scale for value in found.comparison.values(side.name)])
         text.append(
-            f"  {side.name}: {s.n} runs, {unit}: mean {s.mean:.4g} median {s.median:.4g} min {s.min:.4g} max {s.max:.4g} "
+            f"  {side.name}: {counted(s.n, 'run')}, {unit}: mean {s.mean:.4g} median {s.median:.4g} min {s.min:.4g} max {s.max:.4g} "
             f"stddev {s.stddev:.3g} CV {100 * s.cv:.1f} %"
         )
     return text

@@ -18,6 +18,7 @@ from lab.calls.latency import ALL  # noqa: E402
 from lab.calls.look import Look  # noqa: E402
 from lab.durations import short  # noqa: E402
 from lab.explain import identity  # noqa: E402
+from lab.spoken import counted  # noqa: E402
 
 STYLES = {  # colours that the colour-blind can tell apart, and a line of its own for each
     "malloc": ("#0072B2", "-"),
@@ -42,7 +43,7 @@ def drawn(look: Look, kind: str) -> bytes:
             ranks, values = tail.curve(one.histogram)
             ranks, values = [*ranks, float(one.count)], [*values, one.ns[-1]]
             colour, dashes = STYLES[one.kind]
-            axes.plot(ranks, values, dashes, color=colour, linewidth=2, label=f"{one.kind} ({one.count:,} calls)")
+            axes.plot(ranks, values, dashes, color=colour, linewidth=2, label=f"{one.kind} ({counted(one.count, 'call')})")
             most = max(most, one.count)
         _scales(axes, most)
         axes.set_title(identity.process(look).replace("$", r"\$"), loc="left", fontsize=11)

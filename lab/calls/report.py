@@ -12,6 +12,7 @@ from lab.calls.look import Look
 from lab.calls.trace import Caller, Trace, by_caller
 from lab.explain import identity
 from lab.heap.report import size
+from lab.spoken import counted
 from lab.tables import aligned
 
 TOP = 10
@@ -27,7 +28,7 @@ def lines(look: Look, top: int = TOP) -> list[str]:
     if look.trace is not None:
         page += ["", *_events(look.trace, look.names, top)]
     if look.records.torn:
-        page.append(f"{look.records.torn} records were left out: they changed while they were read")
+        page.append(identity.left_out(look.records.torn))
     return page
 
 
@@ -99,16 +100,16 @@ def _share(one: Latency, found: list[Latency]) -> float:
 
 
 def _events(trace: Trace, names: dict[int, str], top: int) -> Iterable[str]:
-    older = f"{trace.overwritten:,} older ones were overwritten"
+    older = f"{counted(trace.overwritten, 'older one was', 'older ones were')} overwritten"
     if not len(trace):
         yield f"events: none yet; {older}"
         return
     span = (int(trace.ns[-1]) - int(trace.ns[0])) / 1e9
-    yield f"events: the last {len(trace):,} calls, of {_seconds(span)}; {older}"
+    yield f"events: the last {counted(len(trace), 'call')}, of {_seconds(span)}; {older}"
     if trace.overwritten:
         yield f"those of all threads are there from {_seconds(trace.whole_from_ns / 1e9)} on"
     if trace.torn:
-        yield f"{trace.torn} events were left out: they made no sense"
+        yield f"left out, for it made no sense: {counted(trace.torn, 'event')}"
     callers = by_caller(trace, names)[:top]
     if callers:
         titles = ["function that called", "events", "%", "allocated", "bytes", "freed", "bytes", "resized"]

@@ -21,6 +21,7 @@ from lab.errors import AskedWrongly, LabError
 from lab.experiment import LEVELS, Experiment, outcome
 from lab.model import Allocator, Machine, Workload
 from lab.progress import Progress
+from lab.spoken import counted
 
 NOTHING_MEASURED = "interrupted before the first block was complete: nothing to report"
 DEFAULT_WORKLOAD = "mixed_400"
@@ -214,7 +215,7 @@ def _compare(workload: Workload, sides: Sequence[Allocator], plan: Plan) -> pair
     with Progress(plan.budget_s, plan.quiet, label=workload.name) as progress:
 
         def tell(found: pairs.Comparison) -> None:
-            progress.say(f"{len(found.blocks)} blocks")
+            progress.say(counted(len(found.blocks), "block"))
 
         precision = None if plan.metric == "instructions" else plan.band / 2
         return pairs.compare(
@@ -241,7 +242,7 @@ def _power(workload: Workload, variant: str, plan: Plan, out: verdict_text.Outpu
             side,
             budget_s=plan.budget_s,
             band=plan.band,
-            on_progress=lambda found: progress.say(f"{len(found.blocks)} blocks"),
+            on_progress=lambda found: progress.say(counted(len(found.blocks), "block")),
             seed=plan.seed,
             **plan.how(),
         )
@@ -249,7 +250,7 @@ def _power(workload: Workload, variant: str, plan: Plan, out: verdict_text.Outpu
         print(f"hakmem: {NOTHING_MEASURED}", file=sys.stderr)
         return 130
     out.say(
-        f"{workload.name}, A against A, {len(measured.blocks)} blocks of {measured.seconds_per_block:.2f} s; "
+        f"{workload.name}, A against A, {counted(len(measured.blocks), 'block')} of {measured.seconds_per_block:.2f} s; "
         f"smallest change that nine of ten experiments see (interval without zero) and call (beyond ±{100 * plan.band:.1f} %):",
         *controls.power_table(powers),
     )

@@ -15,6 +15,7 @@ from lab.errors import AskedWrongly, LabError
 from lab.model import Allocator, Machine, Workload
 from lab.pairs import Comparison
 from lab.progress import Progress, spoken_time
+from lab.spoken import counted
 from lab.statistics import MINIMUM_BLOCKS
 from lab.workloads import Skipped
 
@@ -93,7 +94,7 @@ def _announce(chosen: list[Workload], allocators: list[Allocator], seconds: floa
     if quiet:
         return
     time = seconds or campaign.forecast_s(chosen, len(allocators), blocks)
-    words = f"{len(chosen)} workloads on {', '.join(each.name for each in allocators)}: about {spoken_time(time)}"
+    words = f"{counted(len(chosen), 'workload')} on {', '.join(each.name for each in allocators)}: about {spoken_time(time)}"
     print(f"hakmem: {words}; Ctrl-C keeps what was measured", file=sys.stderr)
     if all(each.family in ("hakmem", "glibc") for each in [*allocators, *peers.installed()]):
         print("hakmem: no peer but glibc is here: `hakmem peers` makes them", file=sys.stderr)
@@ -143,7 +144,7 @@ def _measured(
 
 def _blocks(comparison: Comparison | None) -> str:
     done = len(comparison.blocks) if comparison else 0
-    return f"{done} block" if done == 1 else f"{done} blocks"
+    return counted(done, "block")
 
 
 def _print_summary(done: Campaign, skipped: list[Skipped], asked: int, out: bench_tables.Console) -> None:

@@ -24,6 +24,7 @@ from lab.scorecard.card import FAILED, SECTIONS, Scorecard
 from lab.scorecard.document import Document, Items
 from lab.scorecard.findings import findings
 from lab.scorecard.setting import Setting
+from lab.spoken import counted
 
 BUDGET, FULL_BUDGET = "14m", "60m"
 
@@ -163,7 +164,7 @@ def _announce(card: Scorecard, chosen: Sequence[Workload], seconds: float, parts
     each = ", ".join(f"{SECTIONS[name].lower()} {spoken_time(part)}" for name, part in conduct.forecast(seconds, parts).items())
     names = ", ".join(allocator.name for allocator in card.allocators)
     lines = [
-        f"a scorecard of {names}" + (f" on {len(chosen)} workloads" if chosen else ""),
+        f"a scorecard of {names}" + (f" on {counted(len(chosen), 'workload')}" if chosen else ""),
         f"it takes about {spoken_time(seconds)}: {each}; Ctrl-C writes what is there by then",
         *(f"{name} cannot be had: {why}" for name, why in card.missing.items()),
     ]

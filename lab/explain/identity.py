@@ -48,6 +48,11 @@ def command(found: Identified, widest: int = WIDEST_COMMAND) -> str:
     return printable(found.command)[:widest]
 
 
+def left_out(torn: int) -> str:
+    """Of records that made no sense."""
+    return "1 record was left out: it changed while it was read" if torn == 1 else f"{torn} records were left out: they changed while they were read"
+
+
 def as_json(found: Identified) -> dict[str, Any]:
     """The same for machines."""
     return {

@@ -136,7 +136,7 @@ def _notes(snapshot: Snapshot) -> list[str]:
     elif snapshot.doubt > OFF:
         notes.append(f"{snapshot.moved / MIB:.1f} MiB came or went while the process was read, and may count as another's; try --stop")
     if snapshot.torn:
-        notes.append(f"{snapshot.torn} records were left out: they changed while they were read")
+        notes.append(identity.left_out(snapshot.torn))
     if not any(row.bytes for row in rows_of(snapshot)[:5]):
         notes.append(
             "hakmem holds no block: the program has none, or another allocator serves it "
@@ -163,7 +163,8 @@ def _class_lines(snapshot: Snapshot, top: int) -> list[str]:
         ]
         for one in used
     ]
-    title = f"The {len(used)} size classes with the most waste (resident bytes that are no live block's):"
+    which = "size class" if len(used) == 1 else f"{len(used)} size classes"
+    title = f"The {which} with the most waste (resident bytes that are no live block's):"
     return ["", title, *aligned(titles, rows)]
 
 

@@ -17,6 +17,7 @@ from lab.explain.account import CACHED, FREE, LIVE, ClassSum
 from lab.explain.problems import no_process
 from lab.explain.snapshot import Snapshot
 from lab.progress import spoken_time
+from lab.spoken import counted
 from lab.tables import aligned
 
 MIB = 1 << 20
@@ -77,7 +78,7 @@ def lines(looks: Sequence[Look], top: int, order: str) -> list[str]:
     """The page after the last of the looks."""
     now, before = looks[-1], looks[-2] if len(looks) > 1 else None
     found = now.snapshot
-    state = f"{spoken_time(now.age_s)} old, {now.threads} threads, looked at in {now.took_s:.2f} s"
+    state = f"{spoken_time(now.age_s)} old, {counted(now.threads, 'thread')}, looked at in {now.took_s:.2f} s"
     if not found.exact:
         state += ", estimated (no pagemap)"
     page = [identity.process(found), f"{state}; {_rates(now, before)}" if before else state, ""]

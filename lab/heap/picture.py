@@ -22,6 +22,7 @@ from matplotlib.textpath import TextPath  # noqa: E402
 from lab.explain import identity  # noqa: E402
 from lab.heap.profile import Profile  # noqa: E402
 from lab.heap.report import size, spoken, spoken_rate  # noqa: E402
+from lab.spoken import counted  # noqa: E402
 
 WIDTH_INCHES, ROW_INCHES, MARGIN_INCHES = 14.0, 0.27, 0.2
 HEAD_INCHES = 0.75
@@ -105,7 +106,7 @@ def _title(figure: Figure, profile: Profile, height: float) -> None:
     left = MARGIN_INCHES / WIDTH_INCHES
     head = _plain(f"process {profile.pid} ({identity.command(profile, WIDEST_COMMAND)})")
     live = spoken(profile.live, profile.rate == 1) if profile.live.samples else "nothing sampled is"
-    rest = f"{live} live; {spoken_rate(profile.rate)}, {profile.live.samples:,} samples, {profile.lost:,} lost"
+    rest = f"{live} live; {spoken_rate(profile.rate)}, {counted(profile.live.samples, 'sample')}, {profile.lost:,} lost"
     figure.text(left, 1 - 0.28 / height, head, size=11, weight="bold", va="baseline")
     figure.text(left, 1 - 0.53 / height, rest, size=9, va="baseline")
 

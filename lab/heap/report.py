@@ -17,6 +17,7 @@ from rich.text import Text
 from lab.explain import identity
 from lab.heap.estimate import Estimate
 from lab.heap.profile import Profile, Stack
+from lab.spoken import counted
 
 MIB = 1 << 20
 TOP = 10
@@ -141,7 +142,7 @@ def size(count: float) -> str:
 
 
 def _blocks(of: Estimate) -> str:
-    return "1 block" if round(of.blocks) == 1 else f"{of.blocks:,.0f} blocks"
+    return counted(round(of.blocks), "block")
 
 
 def spoken_rate(rate: int) -> str:
@@ -154,7 +155,7 @@ def spoken_rate(rate: int) -> str:
 def _head(profile: Profile) -> Iterable[str]:
     yield identity.line(profile)
     live, taken, exact = profile.live, profile.allocated, profile.rate == 1
-    yield f"{spoken_rate(profile.rate)}: {taken.samples:,} samples, {live.samples:,} of them live, {profile.lost:,} lost"
+    yield f"{spoken_rate(profile.rate)}: {counted(taken.samples, 'sample')}, {live.samples:,} of them live, {profile.lost:,} lost"
     if taken.samples:
         yield f"live: {spoken(live, exact)}; allocated since the start: {spoken(taken, exact)}"
 
@@ -163,7 +164,7 @@ def _notes(profile: Profile) -> Iterable[str]:
     if profile.lost:
         yield "lost samples are missing in every figure: there was no memory or no room for them"
     if profile.torn:
-        yield f"{profile.torn} records were left out: they changed while they were read"
+        yield identity.left_out(profile.torn)
     if not profile.allocated.samples:
         yield "no samples yet: the program has allocated less than what lies between two, or nothing since it began"
     elif profile.rate > 1:

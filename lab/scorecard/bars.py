@@ -10,6 +10,7 @@ from lab.progress import spoken_time
 from lab.scorecard.card import FEW, LongRunRow, Scorecard
 from lab.scorecard.speed import OFFICIAL, OFFICIAL_FAMILY
 from lab.scorecard.words import mb, percent, rate
+from lab.spoken import counted, signed
 from lab.steadiness import WANTED_EPOCHS
 
 MILESTONES = {"M1": 0.50, "M2": 0.55, "M3": 0.60, "M4": 0.65}
@@ -118,9 +119,9 @@ def _long_run(card: Scorecard) -> list[Bar]:
             Bar("long_run", "throughput drift", "-", DRIFT_WANTED, None),
             Bar("long_run", "CV of epochs", "-", "<= 2 %", None, "the steadiest of all"),
         ]
-    over = f"over {spoken_time(card.long_run.seconds)}, {len(mine.throughput_ops_s)} epochs"
-    beside = "" if mine.relative_drift is None else f" (against the others {mine.relative_drift:+.1f} %)"
-    drift, cv = f"{mine.drift:+.1f} %{beside}", f"{mine.cv:.1f} %"
+    over = f"over {spoken_time(card.long_run.seconds)}, {counted(len(mine.throughput_ops_s), 'epoch')}"
+    beside = "" if mine.relative_drift is None else f" (against the others {signed(mine.relative_drift, 1)} %)"
+    drift, cv = f"{signed(mine.drift, 1)} %{beside}", f"{mine.cv:.1f} %"
     steadiest = mine is min(rows, key=lambda row: row.cv) if len(rows) > 1 else None
     return [
         _of_epochs("long_run", f"throughput drift {over}", drift, DRIFT_WANTED, rows, mine, lambda row: DRIFT - row.drift),

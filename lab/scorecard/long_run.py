@@ -16,6 +16,7 @@ from lab.scorecard.setting import Setting, Timer
 from lab.soak import measure as soaks
 from lab.soak import sources
 from lab.soak.outcome import Soak
+from lab.spoken import counted
 from lab.steadiness import WANTED_EPOCHS, EpochTail, Spread
 
 EPOCH_S = 1.0
@@ -44,7 +45,7 @@ def measure(long_run: LongRun, setting: Setting, seconds: float) -> str:
     if soak.interrupted:
         raise KeyboardInterrupt
     fewest = min((len(row.throughput_ops_s) for row in long_run.rows), default=0)
-    return f"the time was short: only {fewest} epochs, drift is understated" if fewest < WANTED_EPOCHS else ""
+    return f"the time was short: only {counted(fewest, 'epoch')}, drift is understated" if fewest < WANTED_EPOCHS else ""
 
 
 def take(long_run: LongRun, soak: Soak, epoch_s: float) -> None:

@@ -11,6 +11,7 @@ from lab.scorecard.card import AHEAD, BEHIND, DONE, FAILED, FEW, LEVEL, NOISY, S
 from lab.scorecard.changes import Change
 from lab.scorecard.document import Block, Cell, Document, Fold, Heading, Items, Table, Text
 from lab.scorecard.findings import Finding, counts, failures, findings
+from lab.spoken import counted
 
 STANDINGS = {
     AHEAD: "ahead",
@@ -38,7 +39,7 @@ def write(card: Scorecard, date: str, changed: Sequence[Change] | None, since: s
 
 
 def subtitle(card: Scorecard, date: str) -> str:
-    return f"{date}, commit {card.commit or 'unknown'}; {card.machine.cpu}, {card.machine.cores} cores, Linux {card.machine.kernel}"
+    return f"{date}, commit {card.commit or 'unknown'}; {card.machine.cpu}, {counted(card.machine.cores, 'core')}, Linux {card.machine.kernel}"
 
 
 def summary(card: Scorecard, judged: Sequence[Finding]) -> list[Block]:
@@ -149,7 +150,7 @@ def provenance(card: Scorecard) -> list[Block]:
     """What a reader needs to judge or repeat it."""
     machine = card.machine
     described = [
-        f"{machine.cpu}, {machine.cores} cores, {machine.memory_mb:,} MB, Linux {machine.kernel}",
+        f"{machine.cpu}, {counted(machine.cores, 'core')}, {machine.memory_mb:,} MB, Linux {machine.kernel}",
         f"huge pages: {machine.thp or 'unknown'}; governor: {machine.governor or 'unknown'}; {machine.libc}; {machine.compiler}",
         "Options: " + ", ".join(f"{key}={value}" for key, value in card.options.items()),
     ]

@@ -11,6 +11,7 @@ from lab.scorecard.card import AHEAD, BEHIND, FAILED, Against, Scorecard, SpeedR
 from lab.scorecard.document import Block, Cell, Figure, Fold, Table, Text
 from lab.scorecard.speed import OFFICIAL, OFFICIAL_FAMILY
 from lab.scorecard.words import interval, mb, ns, percent, percentile, rate, spoken_value
+from lab.spoken import signed
 
 TONES = {AHEAD: "good", BEHIND: "bad", FAILED: "bad"}
 
@@ -166,11 +167,11 @@ def long_run(card: Scorecard) -> list[Block]:
     ]
     rows = []
     for row in sorted(soak.rows, key=lambda row: row.cv):
-        beside = ["-" if value is None else f"{value:{form}} %" for value, form in ((row.relative_drift, "+.1f"), (row.relative_cv, ".1f"))]
-        drifts = [f"{row.drift:+.1f} %", beside[0], f"{row.cv:.1f} %", beside[1]]
-        memory_of = [mb(row.rss_mb[-1]), f"{row.rss_drift:+.1f} %"]
+        drifts = ["-" if value is None else f"{signed(value, 1)} %" for value in (row.drift, row.relative_drift)]
+        spreads = ["-" if value is None else f"{value:.1f} %" for value in (row.cv, row.relative_cv)]
+        memory_of = [mb(row.rss_mb[-1]), f"{signed(row.rss_drift, 1)} %"]
         speed_of = f"{fmean(row.throughput_ops_s) / 1e6:.1f}"
-        rows.append([subject_cell(card, row.name), str(len(row.throughput_ops_s)), speed_of, *drifts, *memory_of])
+        rows.append([subject_cell(card, row.name), str(len(row.throughput_ops_s)), speed_of, *drifts, *spreads, *memory_of])
     titles = ["allocator", "epochs", "mean, M ops/s", "drift", "against others", "CV", "CV against others", "RSS at end, MB", "RSS drift"]
     caption = (
         f"Mixed workload, WS={soak.working_set}, {soak.seconds / 60:.1f} min, epochs of {soak.iterations:,} operations (about "

@@ -29,6 +29,7 @@ from lab.model import Allocator, Sample, Workload
 from lab.pairs import Runner
 from lab.scorecard.card import FEW, Against, Speed, SpeedRow
 from lab.scorecard.setting import Setting, Timer
+from lab.spoken import counted
 from lab.statistics import FEWEST_BLOCKS, MINIMUM_BLOCKS, Interval
 
 OFFICIAL = "mixed_400"
@@ -172,7 +173,7 @@ def final(row: SpeedRow, workload: Workload, setting: Setting, share: float, run
     others = finalists(row, setting)
 
     def step(_: Workload, comparison: pairs.Comparison | None) -> None:
-        done = f"{len(comparison.blocks)} blocks" if comparison else "begins"
+        done = counted(len(comparison.blocks), "block") if comparison else "begins"
         setting.tell(f"speed: {workload.name}, {done}")
 
     done = campaign.measure(

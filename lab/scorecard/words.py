@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lab import spoken
 from lab.bench_tables import spoken_value
 
 __all__ = ["interval", "mb", "ns", "percent", "percentile", "rate", "signed", "spoken_value"]
@@ -19,7 +20,7 @@ def interval(low: float, high: float) -> str:
 
 def signed(change: float) -> str:
     """A change in per cent: "+1.2 %"."""
-    return f"{100 * change:+.1f} %"
+    return f"{spoken.signed(100 * change, 1)} %"
 
 
 def mb(value: float) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from lab.soak.outcome import Soak
-from lab.steadiness import WANTED_EPOCHS
+from lab.spoken import counted, signed
+from lab.steadiness import ENDS, WANTED_EPOCHS
 from lab.tables import aligned
 
 TITLES = (
@@ -24,7 +25,9 @@ def lines(soak: Soak) -> list[str]:
         "others' mean in each epoch"
     ]
     fewest = min((len(rows) for rows in soak.rows.values()), default=0)
-    if fewest < WANTED_EPOCHS:
+    if fewest <= ENDS:
+        foot.append(f"only {counted(fewest, 'epoch')}: with {ENDS} or fewer the first are the last, and no drift can be seen; {WANTED_EPOCHS} are wanted")
+    elif fewest < WANTED_EPOCHS:
         foot.append(f"only {fewest} epochs: the first and the last five overlap, so that drift is understated")
     foot += [f"CRASHED: {message}" for message in soak.crashed.values()]
     return [head, *aligned(TITLES, rows), *foot] if rows else [head, "no epoch was finished", *foot[2:]]
@@ -38,10 +41,15 @@ def _row(soak: Soak, name: str) -> list[str]:
         name,
         str(figures.epochs),
         *speeds,
-        f"{figures.drift:+.2f}%",
-        "-" if against is None else f"{against:+.2f}%",
+        _drift(figures.drift, figures.epochs > ENDS),
+        _drift(against, min(map(len, soak.rows.values())) > ENDS),
         f"{figures.stddev / 1e6:.2f}",
         f"{figures.cv:.2f}%",
         *memory,
-        f"{figures.rss_drift:+.2f}%",
+        _drift(figures.rss_drift, figures.epochs > 1),
     ]
+
+
+def _drift(percent: float | None, known: bool) -> str:
+    """`known`: there are two ends that differ."""
+    return f"{signed(percent)}%" if percent is not None and known else "-"

@@ -362,7 +362,7 @@ def test_the_page_says_counts_times_and_shares() -> None:
     assert re.search(r"^malloc +1,000 +20\.\d .* 79\.\d$", page, re.M) and re.search(r"^large free +10 +30\.", page, re.M)
     assert not re.search(r"^resize", page, re.M), "kinds without calls are left out"
     assert "of the 500 ms of CPU time" in page and "1/32" in page and "32,768 bytes" in page and "0.5 ns" in page
-    assert "the last 5 calls" in page and "1 older ones" in page and re.search(r"^give +3 +60\.0", page, re.M)
+    assert "the last 5 calls" in page and "1 older one was overwritten" in page and re.search(r"^give +3 +60\.0", page, re.M)
 
 
 def test_a_share_of_too_little_time_is_not_said() -> None:

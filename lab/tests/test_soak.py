@@ -171,10 +171,28 @@ def test_the_table_says_drift_against_the_others_and_who_crashed():
     soak.add("c", CrashError("c died"), 40)
     lines = table.lines(soak)
     row = next(line.split() for line in lines if line.startswith("a "))
-    assert row[1] == "20" and row[5].startswith("-3") and row[6] in ("+0.00%", "-0.00%")
+    assert row[1] == "20" and row[5].startswith("-3") and row[6] == "0.00%"
     assert row[9:] == ["2.00", "21.00", "21.00", "+950.00%"]
     assert lines[-1] == "CRASHED: c died"
     assert soak.as_json()["figures"]["b"]["rss_drift"] == 0
+
+
+@pytest.mark.parametrize(
+    ("epochs", "drifts", "said"),
+    [
+        (1, ["-", "-", "-"], "only 1 epoch: with 5 or fewer the first are the last, and no drift can be seen; 10 are wanted"),
+        (5, ["-", "-", "+400.00%"], "only 5 epochs: with 5 or fewer the first are the last"),
+        (6, ["+1.00%", "+1.00%", "+500.00%"], "only 6 epochs: the first and the last five overlap"),
+    ],
+)
+def test_no_drift_is_said_where_the_first_epochs_are_the_last(epochs, drifts, said):
+    soak = Soak("single", [Allocator(name, None, "", "", name) for name in ("a", "b")], 1000, 400, 1)
+    for i in range(epochs):
+        soak.add("a", csvs.Epoch(i, 1000, 100e6 + 5e6 * (i == 5), 1 + i), 2.0 * i)
+        soak.add("b", csvs.Epoch(i, 1000, 100e6, 3), 2.0 * i + 1)
+    lines = table.lines(soak)
+    row = next(line.split() for line in lines if line.startswith("a "))
+    assert [row[5], row[6], row[12]] == drifts and any(line.startswith(said) for line in lines)
 
 
 def test_a_soak_without_an_epoch_has_words_too():
