@@ -40,6 +40,11 @@ class Result:
     failures: dict[str, str] = field(default_factory=dict)
 
     @property
+    def told(self) -> bool:
+        """Is there anything to tell: figures, or who has crashed?"""
+        return bool(self.measured or self.failures)
+
+    @property
     def measured(self) -> list[str]:
         """The allocators that have figures: there is at least one complete block."""
         return [each.name for each in self.comparison.allocators] if self.comparison and self.comparison.blocks else []

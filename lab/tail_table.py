@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from lab import tail
 from lab.spoken import counted
@@ -28,7 +28,14 @@ def calls(measured: tail.Calls) -> list[str]:
         figures = {one.name: tail.percentiles(one.merged(what)) for one in measured.measured()}
         rows = [[name, *map(_ns, values)] for name, values in figures.items()]
         lines += ["", *aligned([what, *TITLES], [*rows, ["clock", *map(_ns, clock)]]), *_against(figures)]
-    return [*lines, "", "clock: pairs of readings with nothing between them: the machine's own tail"]
+    lines += ["", "clock: pairs of readings with nothing between them: the machine's own tail"]
+    return [*lines, *_missing("single calls", [one.name for one in measured.measured()], list(measured.tails))]
+
+
+def _missing(what: str, there: Collection[str], asked: Sequence[str]) -> list[str]:
+    """Who was asked for and is not in the table."""
+    names = [name for name in asked if name not in there]
+    return [f"{what} not measured: {', '.join(names)}"] if names else []
 
 
 def _ns(value: float) -> str:
@@ -45,11 +52,12 @@ def _against(figures: Mapping[str, Sequence[float]]) -> list[str]:
     return ["hakmem / best of the others: " + ", ".join(f"{t} {r}" for t, r in zip(TITLES, ratios, strict=True))]
 
 
-def epochs(speeds: Mapping[str, Sequence[float]]) -> list[str]:
-    """The epoch proxy: low side of throughput in M ops/s, high side of ns per operation."""
+def epochs(speeds: Mapping[str, Sequence[float]], asked: Sequence[str] = ()) -> list[str]:
+    """The epoch proxy: low side of throughput in M ops/s, high side of ns per operation; and who of `asked` has none."""
     tails = {name: EpochTail.of(values) for name, values in speeds.items() if values}
+    missing = _missing("epochs", tails, asked)
     if not tails:
-        return []
+        return ["", *missing] if missing else []
     percents = [f"{percent:g}" for percent in PERCENTS]
     titles = ["epochs", "n", *(f"M/s p{p}" for p in percents), *(f"ns p{p}" for p in percents), "p99/p50", "CV"]
     rows = [
@@ -65,4 +73,4 @@ def epochs(speeds: Mapping[str, Sequence[float]]) -> list[str]:
     ]
     few = min(found.epochs for found in tails.values())
     note = [f"with {counted(few, 'epoch')} p99 and p99.9 are little but the worst epoch"] if few < 100 else []
-    return ["", *aligned(titles, rows), *note]
+    return ["", *aligned(titles, rows), *note, *missing]

@@ -151,10 +151,10 @@ def _print_summary(done: Campaign, skipped: list[Skipped], asked: int, out: benc
     out.print(bench_tables.summary_table(done))
     out.print(bench_tables.means_table(done))
     _print_skipped(skipped, out)
-    missing = asked - len(done.results)
+    missing = asked - sum(result.told for result in done.results)
     if missing:
         why = "interrupted" if done.interrupted else "the time was up"
-        out.print(f"{missing} of {asked} workloads were not measured: {why}")
+        out.print(f"{missing} of {counted(asked, 'workload')} {'was' if missing == 1 else 'were'} not measured: {why}")
     elif done.interrupted:
         out.print("interrupted in the last workload")
 

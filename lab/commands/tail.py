@@ -75,9 +75,10 @@ def command(
                 cpu=pinned,
                 on_epoch=lambda soak, name: progress.say(f"epochs: {name}, {len(soak.rows.get(name, []))} of {epochs}"),
             )
-    crashed = calls.crashed | proxy.crashed
-    lines = [*tail_table.calls(calls), *tail_table.epochs(proxy.throughput())]
-    lines += [f"CRASHED: {message}" for message in crashed.values()]
+    lines = [*tail_table.calls(calls), *(tail_table.epochs(proxy.throughput(), [a.name for a in left]) if epochs else [])]
+    calls.crashed |= proxy.crashed
+    calls.interrupted |= proxy.interrupted
+    lines += [f"CRASHED: {message}" for message in calls.crashed.values()]
     drawn: list[str] = []
     try:  # the files first: a reader that goes away must not cost them, nor they the lines
         drawn = _plots(calls, plot)
@@ -85,9 +86,9 @@ def command(
         results.give(lines, calls.as_json() | _epochs(proxy), to_json)
     for line in drawn:
         print(line, file=sys.stderr if to_json == "-" else sys.stdout)
-    if calls.interrupted or proxy.interrupted:
+    if calls.interrupted:
         raise KeyboardInterrupt
-    return 1 if crashed else 0
+    return 1 if calls.crashed else 0
 
 
 def _epochs(proxy: Soak) -> dict[str, Any]:

@@ -35,17 +35,17 @@ def measure(
     crash, with the allocator's name. Ctrl-C ends it: `interrupted` says so. Prove the allocators before (lab.witness).
     """
     probe = sources.mixed(driver, 1, working_set, seed)
-    length = iterations or sources.epoch_length(probe, allocators, epoch_s, cpu)
-    soak = Soak(model, list(allocators), length, working_set, seed, cpu)
-    workload, timeout = sources.mixed(driver, length, working_set, seed), max(SHORTEST_TIMEOUT_S, LATE * epoch_s)
-    each = {a.name: sources.MODELS[model](workload, a, cpu, timeout) for a in allocators}
-    began = time.monotonic()
-    with contextlib.closing(rounds(each, duration_s, seed, most=most)) as taken:
-        try:
+    soak = Soak(model, list(allocators), iterations, working_set, seed, cpu)
+    try:
+        soak.iterations = iterations or sources.epoch_length(probe, allocators, epoch_s, cpu)
+        workload, timeout = sources.mixed(driver, soak.iterations, working_set, seed), max(SHORTEST_TIMEOUT_S, LATE * epoch_s)
+        each = {a.name: sources.MODELS[model](workload, a, cpu, timeout) for a in allocators}
+        began = time.monotonic()
+        with contextlib.closing(rounds(each, duration_s, seed, most=most)) as taken:
             for name, row in taken:
                 soak.add(name, row, time.monotonic() - began)
                 if on_epoch:
                     on_epoch(soak, name)
-        except KeyboardInterrupt:
-            soak.interrupted = True
+    except KeyboardInterrupt:
+        soak.interrupted = True
     return soak

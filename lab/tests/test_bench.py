@@ -12,6 +12,7 @@ import pytest
 from rich.console import Console
 
 from lab import bench_tables, campaign, cli, programs, streams
+from lab.commands import bench
 from lab.errors import CrashError
 from lab.model import Workload
 from lab.statistics import Interval
@@ -64,6 +65,14 @@ def test_ctrl_c_keeps_what_was_measured(after):
     for table in (bench_tables.summary_table(done), bench_tables.means_table(done)):
         assert text_of(table)
     assert json.dumps(campaign.as_json(done))
+
+
+def test_a_workload_of_which_nothing_was_measured_counts_as_missing(capsys):
+    done = measured(machine(interrupt_after=77))
+    kept = [result for result in done.results if result.measured]
+    assert len(kept) == 1 and len(done.results) == 2, "the second one had just begun"
+    bench._print_summary(done, [], 3, bench_tables.console())
+    assert "2 of 3 workloads were not measured: interrupted" in capsys.readouterr().out
 
 
 def test_a_campaign_of_which_nobody_reads_ends_and_is_kept():

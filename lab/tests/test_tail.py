@@ -10,6 +10,7 @@ import pytest
 from lab import cli, tail, tail_table
 from lab.errors import CrashError, LabError
 from lab.model import Allocator
+from lab.soak import sources
 from lab.tests.compiled import BENCH, bench_dir, compiled  # noqa: F401: bench_dir is a fixture
 
 GLIBC = Allocator("glibc", None, "?", "?", "glibc")
@@ -99,6 +100,8 @@ def test_the_table_of_epochs():
     row = next(line.split() for line in lines if line.startswith("a "))
     assert row[:3] == ["a", "10", "100.00"] and row[6] == "10.00"
     assert tail_table.epochs({"b": []}) == []
+    assert tail_table.epochs({"a": [1e6], "b": []}, ["a", "b", "c"])[-1] == "epochs not measured: b, c"
+    assert tail_table.epochs({}, ["a"]) == ["", "epochs not measured: a"]
 
 
 def test_one_that_crashes_leaves_and_ctrl_c_keeps_the_rest(tmp_path):
@@ -119,6 +122,7 @@ def test_one_that_crashes_leaves_and_ctrl_c_keeps_the_rest(tmp_path):
     assert sum(len(one.runs) for one in found.tails.values()) == 4
     assert runs.count("bad") == 1
     assert [one.name for one in found.measured()] == ["glibc", "other"]
+    assert tail_table.calls(found)[-1] == "single calls not measured: bad"
 
 
 BUCKETS = r"""
@@ -232,6 +236,20 @@ def test_plots_that_cannot_be_are_refused(command, tmp_path, capsys):
     assert command("--plot", tmp_path / "y.svg", "--json", both) == 2
     assert f"--plot and --json name the same file, {both}" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("when", ["epoch_length", "LongRun"])
+def test_ctrl_c_in_the_epochs_keeps_the_calls_and_says_who_is_missing(command, capsys, monkeypatch, when):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(*((sources, when) if when == "epoch_length" else (sources.LongRun, "next")), interrupt)
+    assert command("--json", "-") == 130
+    record = json.loads(capsys.readouterr().out)
+    assert record["interrupted"] and record["allocators"]["glibc"]["malloc"]["count"] > 0
+    assert command() == 130
+    words = capsys.readouterr().out
+    assert len(re.findall(r"^glibc( +[\d.]+){6}$", words, re.M)) == 2 and "epochs not measured: glibc" in words
 
 
 def test_without_epochs_and_json_alone(command, capsys):
