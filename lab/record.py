@@ -18,7 +18,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from lab import builds, statistics
+from lab import builds, statistics, store
 from lab.errors import LabError
 from lab.experiment import KINDS, Experiment, Outcome
 from lab.model import Allocator, Sample
@@ -131,13 +131,12 @@ def as_json(experiment: Experiment) -> dict[str, Any]:
     """The whole experiment for `--json` and the record."""
     comparisons = _comparisons(experiment)
     return {
+        **store.origin(experiment.kind, experiment.machine),
         "question": experiment.question,
-        "kind": experiment.kind,
         "level": experiment.level,
         "verdict": experiment.verdict,
         "reason": experiment.reason or experiment.outcomes[0].reason,
         "source": builds.source_version(),
-        "machine": asdict(experiment.machine),
         "outcomes": [outcome_json(found) for found in experiment.outcomes],
         "comparisons": [comparison_json(comparison) for comparison in comparisons],
     }

@@ -58,6 +58,11 @@ def commit(root: Path = ROOT) -> str:
     return head + ("+" if changed else "")
 
 
+def origin(kind: str, machine: Machine | None = None) -> dict[str, Any]:
+    """What the --json of every measurement begins with: what it is, of which commit, and where and when it was measured."""
+    return {"kind": kind, "commit": commit(), "machine": asdict(machine or Machine.read())}
+
+
 def _git(root: Path, *words: str) -> str:
     try:
         done = subprocess.run(

@@ -12,7 +12,7 @@ import typer
 from lab import bench_tables, campaign, durations, peers, programs, real, results, store, workloads
 from lab.campaign import Campaign, Result
 from lab.errors import AskedWrongly, LabError
-from lab.model import Allocator, Machine, Workload
+from lab.model import Allocator, Workload
 from lab.pairs import Comparison
 from lab.progress import Progress, spoken_time
 from lab.spoken import counted
@@ -179,9 +179,7 @@ def _list(out: bench_tables.Console) -> None:
 
 def _write_json(target: str, done: Campaign, skipped: list[Skipped], options: dict[str, object]) -> None:
     values = {
-        "kind": "bench",
-        "commit": store.commit(),
-        "machine": asdict(Machine.read()),
+        **store.origin("bench"),
         "options": options,
         "skipped": [asdict(each) for each in skipped],
         **campaign.as_json(done),

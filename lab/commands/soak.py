@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from lab import durations, lineup, programs, results
+from lab import durations, lineup, programs, results, store
 from lab.errors import AskedWrongly
 from lab.progress import Progress
 from lab.soak import sources, table
@@ -66,10 +66,12 @@ def command(
             on_epoch=on_epoch,
         )
     soak.proofs = proofs
+    options = {"duration_s": limit, "epoch_s": length, "epoch_iters": epoch_iters, "profile": profile}
+    data = {**store.origin("soak"), "options": options, **soak.as_json()}
     try:  # the files first: a reader that goes away must not cost them, nor they the lines
-        files.finish(soak)
+        files.finish(soak, data)
     finally:
-        results.give(table.lines(soak), soak.as_json(), to_json)
+        results.give(table.lines(soak), data, to_json)
     if to_json != "-":
         print(f"written to {files.path}")
     if soak.interrupted:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lab import curves, durations, files, lineup, programs, results, steadiness, tail, tail_table
+from lab import curves, durations, files, lineup, programs, results, steadiness, store, tail, tail_table
 from lab.curves import Chart, draw
 from lab.model import Workload
 from lab.progress import Progress
@@ -83,7 +83,10 @@ def command(
     try:  # the files first: a reader that goes away must not cost them, nor they the lines
         drawn = _plots(calls, plot)
     finally:
-        results.give(lines, calls.as_json() | _epochs(proxy), to_json)
+        options = {"runs": runs, "iters": iters, "epochs": epochs, "epoch_s": length, "ws": ws, "profile": profile, "cpu": pinned, "seed": seed}
+        sides = [asdict(allocator) for allocator in allocators]
+        data = {**store.origin("tail"), "options": options, "sides": sides, **calls.as_json(), **_epochs(proxy)}
+        results.give(lines, data, to_json)
     for line in drawn:
         print(line, file=sys.stderr if to_json == "-" else sys.stdout)
     if calls.interrupted:

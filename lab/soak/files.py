@@ -9,10 +9,10 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from lab import csvs, files
 from lab.curves import Chart, draw
@@ -70,10 +70,10 @@ class Directory:
             except OSError as error:
                 self._failed = self._refused(error, f"{file_name(name)}.csv")
 
-    def finish(self, soak: Soak) -> None:
-        """Writes the JSON and the plots. Raises LabError when they, or lines before, cannot be written."""
+    def finish(self, soak: Soak, data: Mapping[str, Any]) -> None:
+        """Writes the JSON, which is `data`, and the plots. Raises LabError when they, or lines before, cannot be written."""
         try:
-            (self.path / "soak.json").write_text(json.dumps(soak.as_json(), indent=1) + "\n", encoding="utf-8")
+            files.put(self.path / "soak.json", json.dumps(data, indent=1).encode() + b"\n")
         except OSError as error:
             raise self._refused(error, "soak.json") from None
         if soak.names():

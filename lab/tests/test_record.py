@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lab import pairs, record
+from lab import pairs, record, store
 from lab.experiment import Experiment, outcome
 from lab.model import Machine
 from lab.tests.simulated import MIXED, allocator
@@ -85,6 +85,12 @@ def test_a_price_list_has_no_verdict_of_its_own():
 )
 def test_file_names(words, expected):
     assert record.slug(words) == expected
+
+
+def test_every_json_begins_alike():
+    begins = store.origin("tail")
+    assert begins["kind"] == "tail" and begins["commit"] == store.commit() and begins["machine"]["date"]
+    assert set(begins) <= set(record.as_json(experiment()))
 
 
 def test_compact_json_is_the_same_json():

@@ -224,6 +224,7 @@ def test_the_command_end_to_end(command, tmp_path, capsys, model, kind):
     assert (record["model"], record["iterations"], record["interrupted"]) == (model, 2000, False)
     assert len(record["rows"]["glibc"]) == len(lines) - 1
     assert "glibc owns malloc" in record["proofs"][0]
+    assert record["kind"] == "soak" and {"commit", "options"} <= set(record) and record["machine"]["date"]
     for name in ("throughput", "rss"):
         assert (out / f"{name}.svg").read_text().count("<svg") == 1
         assert (out / f"{name}.png").read_bytes().startswith(b"\x89PNG")

@@ -210,6 +210,8 @@ def test_the_command_end_to_end(command, tmp_path, capsys):
     assert calls["malloc"]["count"] + calls["free"]["count"] == 2 * 5000
     assert all(call["ns"] == sorted(call["ns"]) and len(call["runs"]) == 2 for call in calls.values())
     assert record["epochs"]["glibc"]["epochs"] == 3 and record["clock_cost_ns"] > 0
+    assert record["kind"] == "tail" and {"commit", "machine", "options"} <= set(record) and record["machine"]["date"]
+    assert [(side["name"], bool(side["version"])) for side in record["sides"]] == [("glibc", True)]
     for what in tail.CALLS:
         assert (tmp_path / f"curve-{what}.svg").exists() and (tmp_path / f"curve-{what}.png").exists()
 
