@@ -19,7 +19,8 @@ from lab import durations, results
 from lab.arguments import Pid
 from lab.errors import AskedWrongly, LabError
 from lab.explain import snapshot, watch
-from lab.explain.problems import process_id
+from lab.explain.problems import NoProcess, process_id
+from lab.explain.process import has_ended
 
 LEAST_INTERVAL_S = 0.1
 
@@ -46,13 +47,17 @@ def command(
         raise AskedWrongly(f"--sort {sort} is no order", f"use one of {', '.join(watch.ORDERS)}")
     results.check(to_json)
     looks: deque[watch.Look] = deque(maxlen=watch.HISTORY)
+    ended, number = False, 0
     with _shown(to_json) as show, contextlib.suppress(KeyboardInterrupt):
-        for found in _looks(process, pause, count, estimate):
+        for number, found in enumerate(_looks(process, pause, count, estimate), 1):
             looks.append(found)
             before = looks[-2] if len(looks) > 1 else None
+            show(watch.lines(looks, top, sort))
             if to_json:
                 results.add(to_json, json.dumps(watch.as_json(found, before), allow_nan=False))
-            show(watch.lines(looks, top, sort))
+        ended = number != count
+    if ended:
+        print(f"hakmem: process {process} has ended", file=sys.stderr)
     return 0
 
 
@@ -63,8 +68,8 @@ def _looks(pid: int, pause: float, count: int, estimate: bool) -> Iterator[watch
         began = time.monotonic()
         try:
             found = watch.look(pid, lambda one: snapshot.take(one, estimate=estimate))
-        except LabError:
-            if done:  # it was there a moment ago
+        except LabError as error:
+            if done and (isinstance(error, NoProcess) or has_ended(pid)):  # it was there a moment ago
                 return
             raise
         yield found
@@ -94,7 +99,11 @@ def _shown(to_json: str) -> Iterator[_Page]:
         yield _Page(None, to_json == "-")
         return
     console = Console()
-    with Live(console=console, screen=True, auto_refresh=False, vertical_overflow="crop") as live:
-        page = _Page(live, False)
-        yield page
-    print("\n".join(page.last))  # the screen is gone: the last page stays
+    page = _Page(None, False)
+    try:
+        with Live(console=console, screen=True, auto_refresh=False, vertical_overflow="crop") as live:
+            page.live = live
+            yield page
+    finally:
+        if page.last:
+            print("\n".join(page.last))  # the screen is gone: the last page stays

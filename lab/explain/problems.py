@@ -15,6 +15,10 @@ class NotPermitted(LabError):
     status = 2
 
 
+class NoProcess(AskedWrongly):
+    """There is no such process, or it has ended: exit status 2."""
+
+
 class TornError(Exception):
     """What was read makes no sense: the process changed it meanwhile. Never shown; the reader leaves it out."""
 
@@ -30,9 +34,9 @@ def no_process(pid: int) -> LabError:
     """There is no such process; or it has no memory any more, or never had."""
     if Path(f"/proc/{pid}").exists():
         fix = "it has ended and its parent has not noticed yet, or it is one of the kernel's"
-        return AskedWrongly(f"process {pid} has no memory of its own", fix)
+        return NoProcess(f"process {pid} has no memory of its own", fix)
     fix = "`pgrep -a NAME` lists processes; one that has ended cannot be read"
-    return AskedWrongly(f"there is no process {pid}", fix)
+    return NoProcess(f"there is no process {pid}", fix)
 
 
 def not_permitted(pid: int) -> LabError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-USER, SYSTEM = 11, 12  # in ticks, of the fields of stat
+STATE, USER, SYSTEM = 0, 11, 12  # of the fields of stat; times are in ticks
 
 
 def program(pid: int) -> str:
@@ -27,6 +27,14 @@ def command(pid: int) -> str:
 def stat(pid: int) -> list[str]:
     """The fields of /proc/PID/stat (proc(5)) behind the command's name. Raises OSError when there is no such process."""
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+
+
+def has_ended(pid: int) -> bool:
+    """Is it gone, or waits only for its parent to notice?"""
+    try:
+        return stat(pid)[STATE] in "ZX"
+    except OSError:
+        return True
 
 
 def cpu_s(pid: int) -> float:

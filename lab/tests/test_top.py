@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from collections import Counter
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 from lab import cli
 from lab.commands import top
 from lab.errors import LabError
-from lab.explain import problems, report, watch
+from lab.explain import problems, process, report, watch
 from lab.explain.account import LIVE, ClassSum
 from lab.explain.snapshot import Snapshot
 
@@ -109,17 +110,49 @@ def _looks(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 def test_it_goes_on_until_the_process_ends(looks: list[object], capsys: pytest.CaptureFixture[str]) -> None:
     looks += [FIRST, SECOND, problems.no_process(1 << 30)]
     assert cli.main(["top", "7"]) == 0
-    assert capsys.readouterr().out.count("process 7 (the program)") == 2
+    said = capsys.readouterr()
+    assert said.out.count("process 7 (the program)") == 2 and said.err == "hakmem: process 7 has ended\n"
+
+
+@pytest.mark.parametrize("count", ["0", "3", "100"])
+def test_a_process_that_becomes_another_has_not_ended(
+    looks: list[object], count: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    looks += [FIRST, SECOND, problems.not_on_hakmem(7)]
+    monkeypatch.setattr(top, "has_ended", lambda pid: False)
+    assert cli.main(["top", "7", "-n", count]) == 1
+    said = capsys.readouterr()
+    assert said.out.count("process 7 (the program)") == 2 and "process 7 is not on hakmem" in said.err
+    looks += [FIRST, problems.not_on_hakmem(7)]
+    monkeypatch.setattr(top, "has_ended", lambda pid: True)
+    assert cli.main(["top", "7", "-n", count]) == 0 and "has ended" in capsys.readouterr().err
+
+
+def test_a_process_ends() -> None:
+    with subprocess.Popen(["true"]) as child:
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        assert process.has_ended(child.pid), "its parent has not noticed yet"
+    assert process.has_ended(child.pid) and not process.has_ended(os.getpid())
+
+
+def test_the_page_is_there_where_the_file_is_not(looks: list[object], capsys: pytest.CaptureFixture[str]) -> None:
+    looks += [FIRST, SECOND]
+    assert cli.main(["top", "7", "--json", "/dev/full"]) == 1
+    said = capsys.readouterr()
+    assert "process 7 (the program)" in said.out and "cannot write /dev/full" in said.err
 
 
 def test_ctrl_c_is_how_one_leaves(looks: list[object], capsys: pytest.CaptureFixture[str]) -> None:
     looks += [FIRST, KeyboardInterrupt()]
-    assert cli.main(["top", "7"]) == 0 and "interrupted" not in capsys.readouterr().err
+    assert cli.main(["top", "7"]) == 0 and not capsys.readouterr().err
 
 
-def test_as_many_looks_as_asked_for_and_a_line_for_each(looks: list[object], tmp_path: Path) -> None:
+def test_as_many_looks_as_asked_for_and_a_line_for_each(
+    looks: list[object], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     looks += [FIRST, SECOND, LabError("one look too many")]
     assert cli.main(["top", "7", "--count", "2", "--json", str(tmp_path / "looks")]) == 0
+    assert not capsys.readouterr().err
     rows = [json.loads(line) for line in (tmp_path / "looks").read_text().splitlines()]
     assert [row["rss_bytes"] for row in rows] == [8 * MIB, 9 * MIB]
 
