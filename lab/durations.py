@@ -14,8 +14,10 @@ PATTERN = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)")
 def seconds(text: str, option: str = "--duration") -> float:
     """The duration in seconds. Raises AskedWrongly, naming the option, when it is none or 0."""
     found = PATTERN.fullmatch(text.strip().lower())
-    if not found or found.group(2) not in UNITS or not float(found.group(1)):
+    if not found or found.group(2) not in UNITS:
         raise AskedWrongly(f"{option} is a duration such as 30s, 5m or 1h, not '{text}'")
+    if not float(found.group(1)):
+        raise AskedWrongly(f"{option} must be above 0, not '{text}'")
     return float(found.group(1)) * UNITS[found.group(2)]
 
 

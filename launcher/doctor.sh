@@ -1,5 +1,6 @@
 # hakmem doctor [PID]: is it loaded, and what is wrong here. With a PID: is hakmem loaded in that process.
-# Exit status 1 when something is wrong; what is only slower or smaller than it could be is a note.
+# Exit status 1 when something is wrong, 2 when there is no such process, or it may not be read, as of the other commands that take a
+# PID; what is only slower or smaller than it could be is a note.
 
 . "$root/launcher/install.sh"
 . "$root/launcher/python.sh"
@@ -40,10 +41,10 @@ check_process() {
     case $1 in
         '' | *[!0-9]*) refuse "'$1' is not a process id: hakmem doctor [PID]" ;;
     esac
-    [ -d "/proc/$1" ] || fail "there is no process $1"
-    { true <"/proc/$1/maps"; } 2>/dev/null || fail "the memory map of process $1 cannot be read: ask its user, or root"
+    [ -d "/proc/$1" ] || refuse "there is no process $1"
+    { true <"/proc/$1/maps"; } 2>/dev/null || refuse "the memory map of process $1 cannot be read: ask its user, or root"
     if grep -q '^State:.*zombie' "/proc/$1/status" 2>/dev/null; then
-        fail "process $1 has ended, and waits for its parent: it has no memory to look at"
+        refuse "process $1 has ended, and waits for its parent: it has no memory to look at"
     fi
     loaded=$(sed -n 's/.* \(\/.*libhakmem[^/]*\)$/\1/p' "/proc/$1/maps" | sort -u | plain)
     if [ -n "$loaded" ]; then

@@ -24,9 +24,11 @@ class TornError(Exception):
 
 
 def process_id(words: list[str], usage: str) -> int:
-    """The one word of the command line. Raises AskedWrongly when it is no process id."""
-    if len(words) != 1 or not words[0].isdecimal() or not int(words[0]):
-        raise AskedWrongly(f"'{' '.join(words)}' is not a process id", usage)
+    """The one word of the command line. Raises AskedWrongly when it is no process id, or not the only one."""
+    if len(words) != 1:
+        raise AskedWrongly(f"one process id is wanted, not '{' '.join(words)}'", usage)
+    if not words[0].isdecimal() or not int(words[0]):
+        raise AskedWrongly(f"'{words[0]}' is not a process id", usage)
     return int(words[0])
 
 

@@ -130,7 +130,7 @@ def rounding_at_most(classes: list[ClassSum]) -> int:
 def _notes(snapshot: Snapshot) -> list[str]:
     notes = []
     if not snapshot.exact:
-        notes.append("estimated: pagemap cannot be read, so each mapping's Rss is spread over what was used of it")
+        notes.append("estimated: without /proc/PID/pagemap each mapping's Rss is spread over what was used of it")
     if abs(snapshot.difference) > OFF:
         notes.append("the sum is off by more than 2 %: the process changed while it was read; try --stop")
     elif snapshot.doubt > OFF:

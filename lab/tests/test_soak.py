@@ -318,7 +318,7 @@ def test_a_reader_that_goes_away_does_not_cost_the_files(command, tmp_path, monk
     [
         (["--model", "many"], "no model 'many'"),
         (["--duration", "soon"], "--duration is a duration"),
-        (["--epoch", "0s"], "--epoch is a duration"),
+        (["--epoch", "0s"], "--epoch must be above 0, not '0s'"),
         (["--allocator", "glibc"], "same name"),
         (["--allocator", "nothing"], "nothing"),
         (["--profile", "fastest"], "no profile 'fastest'"),

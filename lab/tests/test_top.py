@@ -42,6 +42,13 @@ def test_the_first_look_has_no_changes() -> None:
     assert "of a CPU" not in page and "+" not in page and "Rss  █  8.0 to 8.0 MiB" in page
 
 
+def test_an_estimate_says_what_it_is_without() -> None:
+    found = snapshot(MIB, 2 * MIB, {})
+    found.exact = False
+    note = "estimated: without /proc/PID/pagemap each mapping's Rss is spread over what was used of it"
+    assert note in report.lines(found)
+
+
 def test_a_command_line_is_one_line_that_a_terminal_does_not_obey() -> None:
     found = snapshot(MIB, 2 * MIB, {})
     found.command = "perl -e \x1b[31mred\nnext\x07 \u202eright"
@@ -169,6 +176,8 @@ def test_json_on_standard_output_is_alone(looks: list[object], capsys: pytest.Ca
         (["one"], "'one' is not a process id"),
         (["7", "--interval", "10ms"], "--interval 10ms is too short"),
         (["7", "--interval", "soon"], "--interval is a duration"),
+        (["7", "--interval", "0"], "--interval must be above 0, not '0'"),
+        (["1", "2"], "one process id is wanted, not '1 2'"),
         (["7", "--sort", "size"], "use one of live, change, waste"),
         (["7", "--json", "/nowhere/looks"], "cannot write /nowhere/looks"),
         ([str(1 << 30)], f"there is no process {1 << 30}"),

@@ -148,6 +148,11 @@ expect_status 2 'doctor of a word'
 try "$tree/hakmem" doctor 1 2
 expect_status 2 'doctor of two processes'
 
+ended=$(sh -c 'echo $$')
+try "$tree/hakmem" doctor "$ended"
+expect_status 2 'doctor of a process that is not there'
+expect_words err "there is no process $ended" 'doctor of a process that is not there'
+
 # One that has ended and was not waited for: its parent sleeps.
 sh -c 'sh -c "echo \$\$ >\"$1\"" sh "$1" & exec sleep 120' sh "$work/zombie" &
 parent=$!
@@ -158,7 +163,7 @@ while ! grep -q '^State:.*zombie' "/proc/$(cat "$work/zombie" 2>/dev/null)/statu
 done
 try "$tree/hakmem" doctor "$(cat "$work/zombie")"
 kill "$parent"
-expect_status 1 'doctor of a process that has ended'
+expect_status 2 'doctor of a process that has ended'
 expect_words err 'has ended, and waits for its parent' 'doctor of a process that has ended'
 
 # Where nobody may write, what is built works.
