@@ -23,7 +23,7 @@ wrong() {
 
 # check_others PID LIBRARY: allocators that were preloaded before it, as the process was started.
 check_others() {
-    list=$({ tr '\0' '\n' <"/proc/$1/environ"; } 2>/dev/null | sed -n 's/^LD_PRELOAD=//p')
+    list=$({ tr '\0' '\n' <"/proc/$1/environ"; } 2>/dev/null | sed -n 's/^LD_PRELOAD=//p' | plain)
     for other in $(preloaded "$list"); do
         case ${other##*/} in
             libhakmem*) return 0 ;;

@@ -27,12 +27,12 @@ int main(int argc, char **argv) {
         drop(hold(1000, 4 * MIB));
         return 0;
     }
-    expect_refused("HAKMEM_HARD_LIMIT=12q", "a number of bytes");
-    expect_refused("HAKMEM_HARD_LIMIT=cgroup", "a number of bytes");
-    expect_refused("HAKMEM_SOFT_LIMIT=much", "not bytes or cgroup");
+    expect_refused("HAKMEM_HARD_LIMIT=12q", "not bytes, as 65536, 512k");
+    expect_refused("HAKMEM_HARD_LIMIT=cgroup", "not bytes, as 65536, 512k");
+    expect_refused("HAKMEM_SOFT_LIMIT=much", "not bytes, as 64m or 1g, or cgroup");
     expect_refused("HAKMEM_SOFT_LIMIT=2000g", "not in 0..");
     expect_refused("HAKMEM_SOFT_LIMIT=99999999999999999999999", "not in 0..");
-    expect_refused("HAKMEM_SYSCALL_BUDGET=5k", "a number");
+    expect_refused("HAKMEM_SYSCALL_BUDGET=5k", "not a number of calls");
     expect_refused("HAKMEM_SYSCALL_BUDGET=1000001", "not in 0..1000000 calls");
     expect_said("HAKMEM_SOFT_LIMIT=80m", "more than 71680 KiB are held", "more than 71680 KiB are held");
     expect_said("HAKMEM_SOFT_LIMIT=80m", "HAKMEM_SOFT_LIMIT=80m (environment)", "-");
