@@ -339,11 +339,9 @@ static NOINLINE void alloc_free_elsewhere(void *block, uint32_t tag, struct heap
         alloc_free_for(tag, block, caller);
 }
 
-/* What is not the heap's own small block; `mixed` is its tag with the thread's own mixed in. After NULL, of which programs free
- * many, first of all a block of another heap, which goes to the outbox: what lies in its way does so in two lines of the cache. */
+/* What is not the heap's own small block; `mixed` is its tag with the thread's own mixed in. First of all a block of
+ * another heap, which goes to the outbox: what lies in its way does so in two lines of the cache. Then NULL, of which C programs free many. */
 NOINLINE void alloc_free_other(void *block, unsigned mixed, struct heap *heap) {
-    if (!block)
-        return;
     uint32_t tag = mixed ^ heap_current.tag;
     bool owned = pagemap_is_owned(tag);
     struct outbox *outbox = LIKELY(owned) ? heap->posting : NULL;
@@ -353,6 +351,8 @@ NOINLINE void alloc_free_other(void *block, unsigned mixed, struct heap *heap) {
             alloc_send(heap, __builtin_return_address(0));
     } else if (owned && heap_hosts(heap)) {
         alloc_free_hosted(block, tag, heap, __builtin_return_address(0));
+    } else if (!block) {
+        return;
     } else if (tag == PAGEMAP_RUN || tag == PAGEMAP_MAPPING) {
         alloc_free_large(block, heap);
     } else {
