@@ -1,8 +1,10 @@
 """Figures as SVG text that can stand inside an HTML page: drawn by matplotlib, coloured by the page.
 
 Every colour is a placeholder that becomes a CSS variable (`var(--ink)`), so that one figure reads in light and in dark
-and on paper; the page must define the variables of VARIABLES. Letters stay letters (they can be searched and are the
-page's own), ids are taken out or made unique to the figure, and the same data always gives the same text.
+and on paper; the page must define the variables of VARIABLES. Before each stands the plain colour of the light theme
+(colours.css), for viewers that know no variables: browsers take the last one that they understand, all others the first.
+Letters stay letters (they can be searched and are the page's own), ids are taken out or made unique to the figure, and
+the same data always gives the same text.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from pathlib import Path
 
 import matplotlib
 
@@ -24,6 +27,7 @@ from matplotlib.figure import Figure  # noqa: E402
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator  # noqa: E402
 
 VARIABLES = ["paper", "ink", "faint", "rule", "good", "bad", "mild", "subject", "peer", *(f"line-{i}" for i in range(1, 9))]
+COLOURS = Path(__file__).with_name("colours.css")
 PLACEHOLDER = {name: f"#fe{100 + index:02x}{index + 1:02x}" for index, name in enumerate(VARIABLES)}
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "<")
 WIDTH_INCHES = 8.6
@@ -223,6 +227,12 @@ def _values_at_the_right(axes: Axes, words: Sequence[str]) -> None:
     right.spines["right"].set_visible(False)
 
 
+def light() -> dict[str, str]:
+    """The colours of the light theme by their variables: the first block of colours.css."""
+    block = COLOURS.read_text(encoding="utf-8").partition("}")[0]
+    return dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", block))
+
+
 def _svg(figure: Figure, alt: str) -> str:
     """The figure as text for a page: placeholders become variables, ids belong to this figure."""
     written = io.StringIO()
@@ -237,8 +247,9 @@ def _svg(figure: Figure, alt: str) -> str:
     prefix = hashlib.sha256((alt + text).encode()).hexdigest()[:8]
     text = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', text)
     text = re.sub(r"(url\(#|href=\"#)", rf"\g<1>{prefix}-", text)
+    plain = light()
     for name, colour in PLACEHOLDER.items():
-        text = text.replace(colour, f"var(--{name})")
+        text = re.sub(rf"([\w-]+): {colour}", rf"\1: {plain[name]}; \1: var(--{name})", text)
     text = text.replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")
     head = f'<svg role="img" aria-label="{escape(alt, quote=True)}" stroke-linejoin="round" stroke-linecap="butt"'
     return text.replace("<svg", head, 1).rstrip()

@@ -10,10 +10,11 @@ from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 
+from lab import plots
 from lab.scorecard.document import Block, Cell, Document, Figure, Fold, Heading, Items, Table, Text, text_of, tone_of
 
 SHORT = 24  # letters
-STYLES = [Path(__file__).with_name(name) for name in ("colours.css", "page.css")]
+STYLES = [plots.COLOURS, Path(__file__).with_name("page.css")]
 
 
 def write(document: Document) -> str:

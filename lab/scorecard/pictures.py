@@ -1,17 +1,17 @@
 """The figures of a document as SVG files of their own, for pages that cannot hold them: Markdown.
 
-Each is named after the section that it stands in, brings its colours along, for light and for dark, and its own paper.
+Each is named after the section that it stands in, brings its colours along, for light and for dark, and its own paper:
+an element, since a background of the style is only painted by browsers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
+from lab import plots
 from lab.scorecard.document import Block, Document, Figure, Fold, Heading
 
-COLOURS = Path(__file__).with_name("colours.css")
-PAPER = "svg { background: var(--paper); }"
+PAPER = '<rect width="100%" height="100%" style="fill: {plain}; fill: var(--paper)"/>'
 
 
 def names(document: Document) -> dict[Figure, str]:
@@ -26,8 +26,9 @@ def names(document: Document) -> dict[Figure, str]:
 def standalone(figure: Figure) -> str:
     """The text of the figure's file."""
     head = figure.svg.index(">") + 1
-    style = f"<style>\n{COLOURS.read_text(encoding='utf-8')}{PAPER}\n</style>"
-    return f"{figure.svg[:head]}\n{style}{figure.svg[head:]}\n"
+    style = f"<style>\n{plots.COLOURS.read_text(encoding='utf-8')}</style>"
+    paper = PAPER.format(plain=plots.light()["paper"])
+    return f"{figure.svg[:head]}\n{style}\n{paper}{figure.svg[head:]}\n"
 
 
 def _placed(blocks: Iterable[Block], section: str) -> Iterator[tuple[str, Figure]]:

@@ -1,11 +1,17 @@
-"""Figures: SVG that parses, coloured by variables only, with ids of its own, the same every time."""
+"""Figures: SVG that parses, coloured by variables with a plain colour before each, with ids of its own, the same every time."""
 
 import re
+import shutil
+import subprocess
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
+from matplotlib.image import imread
 
 from lab import plots
+from lab.scorecard import pictures
+from lab.scorecard.document import Figure
 
 RATIOS = [
     plots.RatioRow("tree", 0.8, 0.78, 0.83, "bad", [0.9, 1.4, 30.0]),
@@ -41,10 +47,23 @@ def test_a_figure_is_one_element_that_says_what_it_shows(drawn, name):
 
 
 @pytest.mark.parametrize("name", ["ratios", "dots", "lines"])
-def test_every_colour_is_a_variable_of_the_page(drawn, name):
-    assert not re.findall(r"#[0-9a-fA-F]{6}\b", drawn[name])
-    used = set(re.findall(r"var\(--([\w-]+)\)", drawn[name]))
+def test_every_colour_is_a_variable_of_the_page_after_the_light_one_for_viewers_without_variables(drawn, name):
+    pairs = re.findall(r"\b([\w-]+): (#[0-9a-f]{6}); \1: var\(--([\w-]+)\)", drawn[name])
+    assert all(plots.light()[variable] == colour for _, colour, variable in pairs)
+    assert len(pairs) == drawn[name].count("var(--") == len(re.findall(r"#[0-9a-fA-F]{6}\b", drawn[name]))
+    used = {variable for _, _, variable in pairs}
     assert "ink" in used and used <= set(plots.VARIABLES)
+
+
+def test_a_viewer_without_variables_shows_every_colour(drawn, tmp_path):
+    converter = shutil.which("rsvg-convert")
+    if not converter:
+        pytest.skip("no rsvg-convert (Debian: librsvg2-bin)")
+    (tmp_path / "ratios.svg").write_text(pictures.standalone(Figure(drawn["ratios"], "ratios")))
+    subprocess.run([converter, "-o", tmp_path / "ratios.png", tmp_path / "ratios.svg"], check=True)
+    seen = {tuple(pixel) for pixel in np.round(255 * imread(tmp_path / "ratios.png")).astype(int).reshape(-1, 4).tolist()}
+    for name in ("paper", "ink", "good", "bad", "mild", "peer"):
+        assert (*bytes.fromhex(plots.light()[name][1:]), 255) in seen, name
 
 
 def test_words_stay_words(drawn):
