@@ -94,9 +94,16 @@ def append(record: Record, path: Path) -> None:
 
 def check(path: Path) -> None:
     """The file before anything is measured, not after. Raises LabError when it cannot be written, or is another's."""
+    _regular(path)
     files.check("--store", str(path))
     if path.is_file() and path.stat().st_size > 0 and not read(path)[0]:
         raise AskedWrongly(f"{path} holds no results", "name another file with --store: a new one, or one that a scorecard has made")
+
+
+def _regular(path: Path) -> None:
+    """Raises AskedWrongly for a device or a pipe: some have no end, and reading them would take all memory."""
+    if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
+        raise AskedWrongly(f"{path} is no regular file", "results are read from --store as well as written: name a file, new or of a scorecard")
 
 
 def _last_byte(file: Any) -> bytes:
@@ -106,6 +113,7 @@ def _last_byte(file: Any) -> bytes:
 
 def read(path: Path, kind: str = "") -> tuple[list[Record], int]:
     """(the records in the order in which they were stored, how many lines could not be read)."""
+    _regular(path)
     records: list[Record] = []
     unreadable = 0
     try:

@@ -1,6 +1,7 @@
 """What is stored comes back the same, survives broken lines, and says whether two records can be compared."""
 
 import json
+import os
 import threading
 
 import numpy as np
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lab import store
-from lab.errors import LabError
+from lab.errors import AskedWrongly, LabError
 from lab.model import Machine
 
 MACHINE = Machine("A CPU", 2, "6.1", "madvise", "", 4000, "glibc 2.36", "gcc", "2026-01-01")
@@ -77,6 +78,16 @@ def test_a_store_that_cannot_be_written_says_what_to_do(tmp_path):
     with pytest.raises(LabError, match="cannot write") as caught:
         store.append(record(), tmp_path / "file/r.jsonl")
     assert "--store" in caught.value.fix
+
+
+def test_what_has_no_end_is_no_store(tmp_path, monkeypatch):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("/dev/full")
+    monkeypatch.setattr(store.Path, "read_text", lambda *_, **__: pytest.fail("it is read"))
+    for path in ("/dev/full", "/dev/zero", tmp_path / "pipe", tmp_path / "link"):
+        for use in (store.check, store.read):
+            with pytest.raises(AskedWrongly, match="is no regular file"):
+                use(store.Path(path))
 
 
 def test_writers_at_the_same_time_keep_their_lines_whole(tmp_path):
