@@ -32,6 +32,16 @@ class Outcome:
     reason: str
     levels: levels.Levels | None = None
 
+    @property
+    def unfinished(self) -> bool:
+        """Whether it ended before it could have a verdict."""
+        return not can_be_judged(self.comparison)
+
+    @property
+    def said(self) -> str:
+        """The verdict for people."""
+        return f"{self.verdict} (unfinished)" if self.unfinished else self.verdict
+
 
 @dataclass
 class Experiment:
@@ -49,14 +59,26 @@ class Experiment:
         """That of the first workload, which is the mixed one unless other workloads were asked for."""
         return self.outcomes[0].verdict
 
+    @property
+    def unfinished(self) -> bool:
+        """Whether nothing of it could have a verdict."""
+        return all(found.unfinished for found in self.outcomes)
+
+
+def can_be_judged(comparison: Comparison) -> bool:
+    """Whether there are blocks enough. Who interrupts may do so because of how it looks: that wants as many as a run that nobody ends."""
+    if comparison.metric == "instructions":
+        return True
+    wanted = statistics.MINIMUM_BLOCKS if comparison.stopped == "interrupted" else statistics.FEWEST_BLOCKS
+    return len(comparison.blocks) >= wanted
+
 
 def outcome(comparison: Comparison, candidate: Allocator, band: float) -> Outcome:
     """Judges `candidate` against the comparison's first allocator. Needs one complete block."""
     reference = comparison.allocators[0]
     interval = comparison.interval(candidate.name)
     noise = statistics.noise(interval, band)
-    told = interval.n >= statistics.FEWEST_BLOCKS or comparison.metric == "instructions"
-    verdict = statistics.verdict(interval, band) if told else "NEUTRAL"
+    verdict = statistics.verdict(interval, band) if can_be_judged(comparison) else "NEUTRAL"
     reason = reason_of(interval, verdict, noise, band, comparison)
     seen = [kind.of(comparison, candidate.name, reference.name) for kind in KINDS]
     two = next((found for found in seen if found), None)
@@ -72,6 +94,8 @@ def reason_of(
         return f"counted, not timed: {signed(100 * (1 / interval.median - 1))} % instructions, the band is {limit}"
     if interval.n < statistics.FEWEST_BLOCKS:
         return f"too few blocks for a verdict: {interval.n}, and at least {statistics.FEWEST_BLOCKS} are needed"
+    if not can_be_judged(comparison):
+        return f"interrupted after {interval.n} blocks: no verdict, {statistics.MINIMUM_BLOCKS} are wanted of a run that somebody ends"
     if verdict != "NEUTRAL":
         way = "faster" if verdict == "GO" else "slower"
         line = f"{100 * abs(interval.change):.2f} % {way}: beyond {limit}, and the interval leaves out zero"

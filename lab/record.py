@@ -104,6 +104,7 @@ def outcome_json(outcome: Outcome) -> dict[str, Any]:
         "reference": outcome.reference.name,
         "candidate": outcome.candidate.name,
         "verdict": outcome.verdict,
+        "unfinished": outcome.unfinished,
         "reason": outcome.reason,
         "band": outcome.band,
         "interval": asdict(outcome.interval),
@@ -135,6 +136,7 @@ def as_json(experiment: Experiment) -> dict[str, Any]:
         "question": experiment.question,
         "level": experiment.level,
         "verdict": experiment.verdict,
+        "unfinished": experiment.unfinished,
         "reason": experiment.reason or experiment.outcomes[0].reason,
         "source": builds.source_version(),
         "outcomes": [outcome_json(found) for found in experiment.outcomes],
@@ -151,7 +153,7 @@ def markdown(experiment: Experiment, raw: str) -> str:
     machine = experiment.machine
     lines = [f"# {experiment.question} ({machine.date[:10]})", ""]
     if experiment.kind == "ab":
-        lines += [f"**Verdict**: {experiment.verdict}. {experiment.reason or experiment.outcomes[0].reason}.", ""]
+        lines += [f"**Verdict**: {experiment.outcomes[0].said}. {experiment.reason or experiment.outcomes[0].reason}.", ""]
     elif experiment.reason:
         lines += [f"{experiment.reason}.", ""]
     lines += _verdicts(experiment) + [""]
@@ -176,7 +178,7 @@ def _verdicts(experiment: Experiment) -> list[str]:
     for found in experiment.outcomes:
         comparison = found.comparison
         cells = [comparison.workload.name, found.candidate.name, found.reference.name, f"**{found.interval}**"]
-        cells += [str(found.interval.n), comparison.metric, f"{found.verdict}: {found.reason}"]
+        cells += [str(found.interval.n), comparison.metric, f"{found.said}: {found.reason}"]
         table.append(f"| {' | '.join(cells)} |")
         table += [f"| | | | {interval} | {interval.n} pairs | {name} | |" for name, interval in (found.levels.rows() if found.levels else [])]
         for name, interval in other_intervals(found).items():

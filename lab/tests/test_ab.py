@@ -87,6 +87,19 @@ def test_interrupted_keeps_what_was_measured(simulated, capsys):
     assert facts["comparisons"][0]["blocks"] == 11 and facts["comparisons"][0]["stopped"] == "interrupted"
 
 
+@pytest.mark.parametrize("blocks, verdict", [(3, "NEUTRAL (unfinished)"), (9, "NEUTRAL (unfinished)"), (10, "NO-GO")])
+def test_who_interrupts_early_gets_no_verdict_however_it_looks(simulated, tmp_path, capsys, blocks, verdict):
+    simulated.interrupt_after = 2 + 4 * blocks + 1
+    assert cli.main(["ab", "good", "slow", "-q", "--json", str(tmp_path / "x.json")]) == 130
+    assert f"slow against good: {verdict}  -" in capsys.readouterr().out
+    written = next(simulated.experiments.glob("*.md")).read_text()
+    assert f"**Verdict**: {verdict}. " in written and f"| cpu | {verdict}: " in written
+    for file in (tmp_path / "x.json", next(simulated.experiments.glob("*.json"))):
+        facts = json.loads(file.read_text())
+        for judged in (facts, facts["outcomes"][0]):
+            assert (judged["verdict"], judged["unfinished"]) == (verdict.split()[0], blocks < 10)
+
+
 def test_interrupted_at_once_says_so(simulated, capsys):
     simulated.interrupt_after = 1
     assert cli.main(["ab", "good", "slow", "-q"]) == 130
@@ -96,7 +109,7 @@ def test_interrupted_at_once_says_so(simulated, capsys):
 def test_too_few_blocks_give_no_verdict(simulated, capsys):
     assert cli.main(["ab", "good", "slow", "-q", "--no-record", "--max-pairs", "3"]) == 0
     out = capsys.readouterr().out
-    assert "NEUTRAL" in out and "too few blocks" in out
+    assert "NEUTRAL (unfinished)" in out and "too few blocks" in out
 
 
 def test_bounds_that_cross_and_a_file_that_cannot_be_are_said(simulated, capsys, tmp_path):
