@@ -54,10 +54,8 @@ def spoken_value(value: float, unit: str) -> str:
 
 
 def spoken_ratio(interval: Interval) -> str:
-    """The ratio with its 95 % interval; without one when a single block cannot have any."""
-    if interval.n < 2:
-        return f"{interval.median:.3f} [one block]"
-    return f"{interval.median:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
+    """The ratio with its 95 % interval; without one where there are too few blocks for any."""
+    return f"{interval.median:.3f} {interval.ends('{:.3f}'.format)}"
 
 
 def _mb(kb: float) -> str:

@@ -247,6 +247,6 @@ def _result_as_json(result: Result, reference: str) -> dict[str, Any]:
             "unfinished": [asdict(entry) for entry in comparison.unfinished],
         }
     if reference in result.measured:
-        values["speed_to_reference"] = {name: asdict(result.interval(name, reference)) for name in result.measured}
+        values["speed_to_reference"] = {name: result.interval(name, reference).json() for name in result.measured}
         values["best_peer"] = result.best_peer(reference)
     return values

@@ -38,6 +38,12 @@ class Outcome:
         return not can_be_judged(self.comparison)
 
     @property
+    def change(self) -> str:
+        """The estimate with its interval, for people; what was counted needs none."""
+        counted = self.comparison.metric == "instructions"
+        return f"{100 * self.interval.change:+.2f} % [counted]" if counted else str(self.interval)
+
+    @property
     def said(self) -> str:
         """The verdict for people."""
         return f"{self.verdict} (unfinished)" if self.unfinished else self.verdict

@@ -10,7 +10,7 @@ runs by it favours none.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from lab import statistics
@@ -76,7 +76,7 @@ class Levels:
     def json(self) -> dict[str, Any]:
         """For the record."""
         intervals = {self.kind.low: self.low, self.kind.high: self.high}
-        return {"share": self.share} | {name: asdict(found) if found else None for name, found in intervals.items()}
+        return {"share": self.share} | {name: found.json() if found else None for name, found in intervals.items()}
 
 
 def figures(comparison: Comparison, kind: Kind) -> list[float]:

@@ -107,10 +107,10 @@ def outcome_json(outcome: Outcome) -> dict[str, Any]:
         "unfinished": outcome.unfinished,
         "reason": outcome.reason,
         "band": outcome.band,
-        "interval": asdict(outcome.interval),
+        "interval": outcome.interval.json(),
         "noise": asdict(outcome.noise),
         **_levels_json(outcome),
-        "other_metrics": {name: asdict(found) for name, found in other_intervals(outcome).items()},
+        "other_metrics": {name: found.json() for name, found in other_intervals(outcome).items()},
     }
 
 
@@ -177,7 +177,7 @@ def _verdicts(experiment: Experiment) -> list[str]:
     table = ["| workload | side | against | change | blocks | measured | verdict |", "|---|---|---|---|---|---|---|"]
     for found in experiment.outcomes:
         comparison = found.comparison
-        cells = [comparison.workload.name, found.candidate.name, found.reference.name, f"**{found.interval}**"]
+        cells = [comparison.workload.name, found.candidate.name, found.reference.name, f"**{found.change}**"]
         cells += [str(found.interval.n), comparison.metric, f"{found.said}: {found.reason}"]
         table.append(f"| {' | '.join(cells)} |")
         table += [f"| | | | {interval} | {interval.n} pairs | {name} | |" for name, interval in (found.levels.rows() if found.levels else [])]

@@ -18,8 +18,9 @@ confidence (2 * 0.5^n <= 0.05 asks for six).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -56,9 +57,23 @@ class Interval:
         """Whether `ratio` may be the true one."""
         return self.low <= ratio <= self.high
 
+    @property
+    def told(self) -> bool:
+        """Whether there are ratios enough for the confidence; if not, `low` and `high` are only where they lie."""
+        return self.n >= FEWEST_BLOCKS
+
+    def ends(self, said: Callable[[float], str]) -> str:
+        """The interval in brackets, each end as `said` has it; or how few blocks there are, which have none."""
+        if self.told:
+            return f"[{said(self.low)}, {said(self.high)}]"
+        return "[one block]" if self.n == 1 else f"[{self.n} blocks]"
+
+    def json(self) -> dict[str, Any]:
+        """For JSON, without ends that the ratios cannot carry."""
+        return asdict(self) | ({} if self.told else {"low": None, "high": None})
+
     def __str__(self) -> str:
-        low, high = 100 * (self.low - 1), 100 * (self.high - 1)
-        return f"{signed(100 * self.change)} % [{signed(low)}, {signed(high)}]"
+        return f"{signed(100 * self.change)} % {self.ends(lambda end: signed(100 * (end - 1)))}"
 
 
 @dataclass(frozen=True)

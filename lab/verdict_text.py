@@ -34,7 +34,7 @@ def lines(found: Outcome) -> list[str]:
     comparison = found.comparison
     where = "" if comparison.cpu is None else f" on CPU {comparison.cpu}"
     text = [
-        f"{comparison.workload.name}: {found.candidate.name} against {found.reference.name}: {found.said}  {found.interval}",
+        f"{comparison.workload.name}: {found.candidate.name} against {found.reference.name}: {found.said}  {found.change}",
         f"  {found.reason}",
         f"  {comparison.metric}{where}, {counted(found.interval.n, 'block')}, {comparison.seconds:.0f} s, ended by: {comparison.stopped}",
     ]

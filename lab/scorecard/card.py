@@ -35,9 +35,14 @@ class Against:
     rss_mb: float
 
     @property
+    def told(self) -> bool:
+        """Whether there are blocks enough for an interval."""
+        return self.blocks >= FEWEST_BLOCKS
+
+    @property
     def standing(self) -> str:
         """The words of `hakmem bench`; LEVEL is within BAND for sure."""
-        if self.blocks < FEWEST_BLOCKS:
+        if not self.told:
             return FEW
         if self.low > 1 or self.high < 1:
             return AHEAD if self.low > 1 else BEHIND

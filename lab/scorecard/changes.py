@@ -15,7 +15,6 @@ from lab.model import Machine
 from lab.scorecard.bars import bars
 from lab.scorecard.card import Scorecard, load
 from lab.scorecard.words import mb, percent
-from lab.statistics import FEWEST_BLOCKS
 
 KIND = "scorecard"
 MEMORY_SHARE, MEMORY_MB = 0.05, 0.25
@@ -68,7 +67,7 @@ def _speed(before: Scorecard, now: Scorecard) -> list[Change]:
     for row in now.speed.rows:
         for entry in row.against:
             old = earlier.get((row.workload, entry.peer))
-            if not old or entry.peer not in same or min(old.blocks, entry.blocks) < FEWEST_BLOCKS:
+            if not old or entry.peer not in same or not (old.told and entry.told):
                 continue
             if entry.low > old.high or entry.high < old.low:
                 what = f"{row.workload}: speed to {entry.peer}"

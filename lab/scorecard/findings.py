@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from lab.scorecard.card import AHEAD, BEHIND, SECTIONS, Scorecard
 from lab.scorecard.words import interval, mb, ns, percent, percentile, rate
+from lab.statistics import FEWEST_BLOCKS
 
 MEMORY_SHARE, MEMORY_MB = 0.05, 0.25
 TAIL_SHARE, TAIL_NS = 0.10, 1.0
@@ -121,7 +122,7 @@ def _startup(card: Scorecard) -> Iterator[Finding]:
     rows = {row.name: row for row in card.startup.rows}
     mine = rows.pop(card.subject, None)
     peers = [row for row in rows.values() if row.name in {each.name for each in card.allocators if each.path}]
-    if mine is None or not peers:
+    if mine is None or not peers or card.startup.runs < FEWEST_BLOCKS:
         return
     best = min(peers, key=lambda row: row.extra_us)
     if mine.extra_high_us < best.extra_low_us or mine.extra_low_us > best.extra_high_us:

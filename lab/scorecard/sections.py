@@ -12,6 +12,7 @@ from lab.scorecard.document import Block, Cell, Figure, Fold, Table, Text
 from lab.scorecard.speed import OFFICIAL, OFFICIAL_FAMILY
 from lab.scorecard.words import interval, mb, ns, percent, percentile, rate, spoken_value
 from lab.spoken import signed
+from lab.statistics import FEWEST_BLOCKS
 
 TONES = {AHEAD: "good", BEHIND: "bad", FAILED: "bad"}
 
@@ -49,7 +50,8 @@ def ratio_row(row: SpeedRow) -> plots.RatioRow:
     best = row.best
     assert best
     others = [entry.ratio for entry in row.against if entry is not best]
-    return plots.RatioRow(row.workload, best.ratio, best.low, best.high, TONES.get(row.standing, "mild"), others)
+    low, high = (best.low, best.high) if best.told else (best.ratio, best.ratio)
+    return plots.RatioRow(row.workload, best.ratio, low, high, TONES.get(row.standing, "mild"), others)
 
 
 def speed_line(row: SpeedRow) -> list[str | Cell]:
@@ -57,7 +59,7 @@ def speed_line(row: SpeedRow) -> list[str | Cell]:
     if best is None:
         why = "; ".join(f"{name}: {reason}" for name, reason in row.failures.items()) or "not measured"
         return [row.workload, why, Cell("-"), "-", Cell(row.standing, "bad"), "-", "-", "-", "-"]
-    ends = interval(best.low, best.high) if best.blocks > 1 else "-"
+    ends = interval(best.low, best.high) if best.told else "-"
     values = [spoken_value(value, row.unit) for value in (row.value, best.value)]
     cv = f"{row.cv:.1f} %" if best.blocks else "-"
     ratio = Cell(percent(best.ratio), tone)
@@ -77,7 +79,7 @@ def official(card: Scorecard) -> list[Block]:
 
 def mean_line(row: SpeedRow, entry: Against) -> list[str]:
     means = [spoken_value(value, row.unit) for value in (row.mean, entry.mean)]
-    ends = interval(entry.low, entry.high) if entry.blocks > 1 else "-"
+    ends = interval(entry.low, entry.high) if entry.told else "-"
     ratio = percent(row.mean / entry.mean) if entry.mean else "-"
     return [f"to {entry.peer}", *means, ratio, percent(entry.ratio), ends, str(entry.blocks)]
 
@@ -236,10 +238,10 @@ def epoch_table(card: Scorecard) -> Table:
 def startup(card: Scorecard) -> list[Block]:
     if not card.startup.rows:
         return []
-    rows = []
+    rows, told = [], card.startup.runs >= FEWEST_BLOCKS
     for row in sorted(card.startup.rows, key=lambda row: row.extra_us):
         ends = f"{row.extra_low_us:+.0f} to {row.extra_high_us:+.0f}"
-        extra = [f"{row.extra_us:+.0f}", ends] if row.extra_us or row.extra_low_us != row.extra_high_us else ["-", "-"]
+        extra = [f"{row.extra_us:+.0f}", ends if told else "-"] if row.extra_us or row.extra_low_us != row.extra_high_us else ["-", "-"]
         counted = "-" if row.calls is None else str(row.calls)
         rows.append([subject_cell(card, row.name), f"{row.cpu_us:.0f}", *extra, f"{row.faults:.0f}", counted, mb(row.rss_mb)])
     titles = ["allocator", "CPU time, µs", "over glibc, µs", "95 % interval", "page faults", "system calls", "peak RSS, MB"]

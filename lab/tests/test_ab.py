@@ -1,6 +1,7 @@
 """`hakmem ab` from the command line: on a simulated machine, and once for real with a factor nobody can miss."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -110,6 +111,18 @@ def test_too_few_blocks_give_no_verdict(simulated, capsys):
     assert cli.main(["ab", "good", "slow", "-q", "--no-record", "--max-pairs", "3"]) == 0
     out = capsys.readouterr().out
     assert "NEUTRAL (unfinished)" in out and "too few blocks" in out
+
+
+@pytest.mark.parametrize("blocks, said", [(1, "[one block]"), (5, "[5 blocks]"), (6, "[-")])
+def test_what_cannot_carry_an_interval_has_none(simulated, tmp_path, capsys, blocks, said):
+    assert cli.main(["ab", "good", "slow", "-q", "--max-pairs", str(blocks), "--json", str(tmp_path / "x.json")]) == 0
+    written = next(simulated.experiments.glob("*.md")).read_text()
+    for text in (capsys.readouterr().out, written):
+        changes = re.findall(r"-\d\.\d\d % (\[[^]]+\])", text)
+        assert len(changes) == 3 and all(change.startswith(said) for change in changes), "of all metrics"
+    facts = json.loads((tmp_path / "x.json").read_text())["outcomes"][0]
+    for interval in (facts["interval"], facts["other_metrics"]["wall"]):
+        assert (interval["low"] is None, interval["high"] is None) == (blocks < 6, blocks < 6) and interval["median"] < 1
 
 
 def test_bounds_that_cross_and_a_file_that_cannot_be_are_said(simulated, capsys, tmp_path):

@@ -163,6 +163,11 @@ def test_geometric_mean():
     assert campaign.geometric_mean([]) == 1
 
 
+@pytest.mark.parametrize(("blocks", "said"), [(1, "1.250 [one block]"), (5, "1.250 [5 blocks]"), (6, "1.250 [1.200, 1.300]")])
+def test_a_ratio_of_too_few_blocks_has_no_interval(blocks, said):
+    assert bench_tables.spoken_ratio(Interval(1.25, 1.2, 1.3, blocks)) == said
+
+
 @pytest.mark.parametrize(
     ("value", "unit", "spoken"),
     [(22.4e6, "ops/s", "22.4 M ops/s"), (388.2, "ops/s", "388 ops/s"), (5e9, "ops/s", "5 G ops/s"), (0.3121, "s", "0.312 s")],

@@ -17,7 +17,7 @@ import pytest
 from lab import cli, plots, store
 from lab.errors import CrashError, LabError
 from lab.model import Sample, Workload
-from lab.scorecard import bars, calls, changes, conduct, findings, html, long_run, markdown, memory, page, pictures, startup
+from lab.scorecard import bars, calls, changes, conduct, findings, html, long_run, markdown, memory, page, pictures, sections, startup
 from lab.scorecard import speed as speed_section
 from lab.scorecard.card import AHEAD, BEHIND, FEW, LEVEL, NOISY, SECTIONS, Scorecard, Speed, Startup, load
 from lab.scorecard.document import Document, Figure, Fold, Heading
@@ -141,6 +141,16 @@ def test_what_the_machine_does_not_tell_is_said():
 @pytest.mark.parametrize("ratio, name", [(0.49, "none"), (0.5, "M1"), (0.6, "M3"), (0.649, "M3"), (1.2, "M4")])
 def test_milestones(ratio, name):
     assert bars.milestone(ratio) == name
+
+
+def test_what_cannot_carry_an_interval_shows_none():
+    card = cards.card()
+    card.speed.rows = [cards.row("mixed_400", [cards.against("mimalloc3", 0.7, 0.02, 5)])]
+    card.startup.runs = 5
+    written = markdown.write(page.write(card, "now", None, ""))
+    assert "68.0" not in written and "72.0" not in written and "240 to" not in written and "start-up over" not in written
+    marked = sections.ratio_row(card.speed.rows[0])
+    assert marked.low == marked.ratio == marked.high
 
 
 def test_bars_without_figures_are_neither_met_nor_missed():

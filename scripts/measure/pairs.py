@@ -19,6 +19,7 @@ from settings import number, numbers, pin, refuse
 
 from lab.steadiness import Spread, percentile
 
+FEWEST_ROUNDS = 6  # as of blocks in lab/statistics.py: fewer have no interval of 95 %, even if all agree
 BARS = {400: 1.00, 4000: 1.15, 100000: 1.60}
 
 
@@ -62,11 +63,23 @@ def report(allocators, working_set, rounds, bars):
     table(["allocator", "mean", "median", "min", "max", "stddev", "CV"], rows)
     for allocator in allocators[:-1]:
         ratios = [figures[allocator.label] / figures[reference] for figures in rounds]
-        low, high = bootstrap_interval(ratios)
-        line = f"ratio {allocator.label}/{reference} = {statistics.median(ratios):.3f}  [{low:.3f} .. {high:.3f}] 95 %"
+        line = f"ratio {allocator.label}/{reference} = {statistics.median(ratios):.3f}  {interval_of(ratios)}"
         bar = bars.get(working_set) if allocator.label.startswith("hakmem") else None
-        print(line + (f"  bar {bar:.2f}: {'reached' if statistics.median(ratios) >= bar else 'missed'}" if bar else ""))
+        print(line + (f"  bar {bar:.2f}: {against(bar, ratios)}" if bar else ""))
     sys.stdout.flush()
+
+
+def interval_of(ratios):
+    if len(ratios) < FEWEST_ROUNDS:
+        return "[one round]" if len(ratios) == 1 else f"[{len(ratios)} rounds]"
+    low, high = bootstrap_interval(ratios)
+    return f"[{low:.3f} .. {high:.3f}] 95 %"
+
+
+def against(bar, ratios):
+    if len(ratios) < FEWEST_ROUNDS:
+        return f"too little to tell, at least {FEWEST_ROUNDS} rounds are needed"
+    return "reached" if statistics.median(ratios) >= bar else "missed"
 
 
 def main():

@@ -122,13 +122,19 @@ class Runs(unittest.TestCase):
 
 class Pairs(unittest.TestCase):
     def test_figures_and_ratio_for_each_working_set(self):
-        done = run([SCRIPTS / "perf_fast.sh", DRIVER, f"glibc={SYSTEM}"], ITERS=20000, WS="50 60", RUNS=3)
+        done = run([SCRIPTS / "perf_fast.sh", DRIVER, f"glibc={SYSTEM}"], ITERS=20000, WS="50 60", RUNS=6)
         self.assertEqual(done.returncode, 0, done.stderr)
         name = Path(DRIVER).name.replace("bench_random_mixed_", "")
-        self.assertEqual(re.findall(r"^WS=(\d+), 3 rounds", done.stdout, re.M), ["50", "60"])
+        self.assertEqual(re.findall(r"^WS=(\d+), 6 rounds", done.stdout, re.M), ["50", "60"])
         ratio = rf"^ratio {name}/glibc = [\d.]+  \[[\d.]+ \.\. [\d.]+\] 95 %$"
         self.assertEqual(len(re.findall(ratio, done.stdout, re.M)), 2)
         self.assertEqual(len(re.findall(r"^glibc( +[\d.]+){5} +[\d.]+%$", done.stdout, re.M)), 2)
+
+    def test_few_rounds_have_no_interval_and_reach_no_bar(self):
+        for rounds, said in (1, "one round"), (5, "5 rounds"):
+            done = run([SCRIPTS / "perf_fast.sh", f"hakmem={DRIVER}", f"mi={SYSTEM}"], ITERS=20000, WS=400, RUNS=rounds)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertRegex(done.stdout, rf"(?m)^ratio hakmem/mi = [\d.]+  \[{said}\]  bar 1\.00: too little to tell")
 
     def test_one_allocator_is_no_pair(self):
         self.assertEqual(run([SCRIPTS / "perf_fast.sh", SYSTEM], ITERS=10).returncode, 2)
