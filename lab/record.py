@@ -4,7 +4,8 @@ The Markdown says what was asked, the verdict with one line of reason, the contr
 was measured. The JSON has every run of every side in the order of the clock, so that any statistic can be computed
 again. Paths of this machine are cut: inside the tree they are relative to it, elsewhere the last part is kept.
 
-A record is never written over: a second one of the same day and name gets "-2".
+A record is never written over: a second one of the same day and name gets "-2". One of which nothing had blocks enough
+for a verdict is called "-unfinished", so that nobody takes it for an answer, or keeps it by mistake.
 """
 
 from __future__ import annotations
@@ -151,7 +152,7 @@ def _comparisons(experiment: Experiment) -> list[Comparison]:
 def markdown(experiment: Experiment, raw: str) -> str:
     """The page; `raw` is the name of the JSON file beside it."""
     machine = experiment.machine
-    lines = [f"# {experiment.question} ({machine.date[:10]})", ""]
+    lines = [f"# {experiment.question} ({machine.date[:10]}{', unfinished' if experiment.unfinished else ''})", ""]
     if experiment.kind == "ab":
         lines += [f"**Verdict**: {experiment.outcomes[0].said}. {experiment.reason or experiment.outcomes[0].reason}.", ""]
     elif experiment.reason:
@@ -224,7 +225,7 @@ def slug(words: str) -> str:
 def write(experiment: Experiment, name: str, directory: Path = DIRECTORY) -> Path:
     """Writes both files and returns the path of the Markdown one."""
     directory.mkdir(parents=True, exist_ok=True)
-    stem = f"{experiment.machine.date[:10]}-{slug(name)}"
+    stem = f"{experiment.machine.date[:10]}-{slug(name)}" + ("-unfinished" if experiment.unfinished else "")
     for number in range(1, 10000):
         path = directory / (f"{stem}.md" if number == 1 else f"{stem}-{number}.md")
         try:

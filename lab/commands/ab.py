@@ -201,7 +201,8 @@ def _keep(experiment: Experiment, question: str, records: bool, out: verdict_tex
         if records:
             path = _recorded(experiment, question)
     if path:
-        out.say(f"recorded in {os.path.relpath(path)}")
+        why = ": unfinished, it may be deleted (--no-record writes none)" if experiment.unfinished else ""
+        out.say(f"recorded in {os.path.relpath(path)}{why}")
 
 
 def _recorded(experiment: Experiment, question: str) -> Path:

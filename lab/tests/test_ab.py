@@ -88,6 +88,16 @@ def test_interrupted_keeps_what_was_measured(simulated, capsys):
     assert facts["comparisons"][0]["blocks"] == 11 and facts["comparisons"][0]["stopped"] == "interrupted"
 
 
+def test_a_record_without_a_verdict_is_told_from_others(simulated, capsys):
+    assert cli.main(["ab", "good", "slow", "-q", "--max-pairs", "3"]) == 0
+    written = next(simulated.experiments.glob("*-slow-against-good-unfinished.md"))
+    assert ", unfinished)\n" in written.read_text() and written.with_suffix(".json").exists()
+    assert f"{written.name}: unfinished" in capsys.readouterr().out
+    assert cli.main(["ab", "good", "slow", "-q", "--max-pairs", "6"]) == 0
+    assert len(list(simulated.experiments.glob("*-slow-against-good.md"))) == 1
+    assert "unfinished" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("blocks, verdict", [(3, "NEUTRAL (unfinished)"), (9, "NEUTRAL (unfinished)"), (10, "NO-GO")])
 def test_who_interrupts_early_gets_no_verdict_however_it_looks(simulated, tmp_path, capsys, blocks, verdict):
     simulated.interrupt_after = 2 + 4 * blocks + 1
