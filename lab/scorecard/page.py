@@ -120,10 +120,8 @@ def untold(bar: Bar) -> str:
 def verdict(met: bool | None, wanted: str, untold: str = "") -> Cell:
     if wanted in ("", "-"):
         return Cell("")
-    if untold:
-        return Cell(untold, "mild")
     if met is None:
-        return Cell("not measured", "mild")
+        return Cell(untold or "not measured", "mild")
     return Cell("met", "good") if met else Cell("not met", "bad")
 
 

@@ -19,7 +19,7 @@ from lab.errors import CrashError, LabError
 from lab.model import Sample, Workload
 from lab.scorecard import bars, calls, changes, conduct, findings, html, long_run, markdown, memory, page, pictures, sections, startup
 from lab.scorecard import speed as speed_section
-from lab.scorecard.card import AHEAD, BEHIND, FEW, LEVEL, NOISY, SECTIONS, Scorecard, Speed, Startup, load
+from lab.scorecard.card import AHEAD, BEHIND, FEW, LEVEL, NOISY, SECTIONS, CallsRow, Scorecard, Speed, Startup, load
 from lab.scorecard.document import Document, Figure, Fold, Heading
 from lab.scorecard.setting import Setting
 from lab.tests import cards
@@ -129,6 +129,30 @@ def test_a_few_looks_judge_no_bar():
     written = markdown.write(page.write(short, "2026-01-01 10:00 UTC", None, ""))
     assert re.search(r"; \d+ more are not judged: too little was measured\.", written)
     assert part(written, "Bars").count("too little to tell") >= len(judged)
+
+
+@pytest.mark.parametrize(
+    "first, after, met, aim_met",
+    [
+        (0, 0, None, None),  # none is not few: a longer run may have some
+        (2, 0, None, None),  # they are made once: 2 of 200 M operations would meet the aim
+        (0, 1, None, None),
+        (0, 2, None, False),  # nine times 0.24 of them to come at least
+        (3, 0, None, False),  # no length makes three of them as few as the aim
+        (20, 0, None, False),
+        (21, 0, False, False),
+        (0, 9, False, False),  # nine times 4.1
+    ],
+)
+def test_a_short_run_judges_system_calls_only_where_a_longer_one_could_not_differ(first, after, met, aim_met):
+    card = cards.card()
+    card.calls.operations = 20_000_000
+    card.calls.rows[0] = CallsRow("hakmem", first, after, {"mmap": first + after})
+    bar = next(bar for bar in bars.bars(card) if bar.section == "calls")
+    assert (bar.met, bar.aim_met, bar.few) == (met, aim_met, met is None)
+    written = row_of(part(markdown.write(page.write(card, "now", None, "")), "Bars"), "System calls")
+    words = {None: "too little to tell", False: "not met"}
+    assert [written[4], written[6]] == [words[met], words[aim_met]]
 
 
 def test_what_the_machine_does_not_tell_is_said():
