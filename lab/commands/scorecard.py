@@ -178,8 +178,7 @@ def _give(card: Scorecard, directory: Path, kept: Path, to_json: str) -> None:
     A store that cannot be written costs only a warning.
     """
     record = store.Record.now(changes.KIND, asdict(card), card.options, card.machine)
-    earlier, since = _earlier(card, kept)
-    document = page.write(card, record.date.replace("T", " ")[:16] + " UTC", earlier, since)
+    document = page.write(card, record.date.replace("T", " ")[:16] + " UTC", *_earlier(card, kept))
     try:
         store.append(record, kept)
     except LabError as error:
@@ -205,16 +204,12 @@ def _write(document: Document, directory: Path) -> None:
         raise _refused(directory, error.strerror or "") from None
 
 
-def _earlier(card: Scorecard, kept: Path) -> tuple[list[changes.Change] | None, str]:
-    """(what changed or None, the words for it)."""
+def _earlier(card: Scorecard, kept: Path) -> tuple[list[changes.Earlier], str]:
+    """What changes.earlier says, or why nothing is said."""
     try:
-        found = changes.last(kept, card.subject, card.machine)
+        return changes.earlier(kept, card)
     except LabError as error:
-        return None, error.message
-    if not found:
-        return None, "No earlier scorecard of this machine is stored."
-    before, record = found
-    return changes.changes(before, card), f"Against {record.date.replace('T', ' ')[:16]} UTC, commit {record.commit or 'unknown'}"
+        return [], error.message
 
 
 def _said(document: Document, card: Scorecard, directory: Path) -> list[str]:

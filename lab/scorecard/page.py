@@ -8,7 +8,7 @@ from lab.progress import spoken_time
 from lab.scorecard import sections
 from lab.scorecard.bars import Bar, bars
 from lab.scorecard.card import AHEAD, BEHIND, DONE, FAILED, FEW, LEVEL, NOISY, SECTIONS, Scorecard
-from lab.scorecard.changes import Change
+from lab.scorecard.changes import Earlier
 from lab.scorecard.document import Block, Cell, Document, Fold, Heading, Items, Table, Text
 from lab.scorecard.findings import Finding, counts, failures, findings
 from lab.spoken import counted
@@ -23,14 +23,14 @@ STANDINGS = {
 }
 
 
-def write(card: Scorecard, date: str, changed: Sequence[Change] | None, since: str) -> Document:
-    """The whole page. `changed` is None when there is nothing to compare with; `since` says with what."""
+def write(card: Scorecard, date: str, earlier: Sequence[Earlier] = (), lacking: str = "") -> Document:
+    """The whole page. `earlier` are the cards that it is compared with; `lacking` says what could not be compared."""
     page = Document(f"Scorecard of {card.subject}", subtitle(card, date))
     judged = findings(card)
     page.add(*summary(card, judged))
     page.add(Heading(2, "Where we lose"), *losses(card, judged))
     page.add(Heading(2, "Bars"), *bar_table(bars(card)))
-    page.add(Heading(2, "Since the last scorecard"), *since_last(changed, since))
+    page.add(Heading(2, "Since the last scorecard"), *since_last(earlier, lacking))
     for name, title in SECTIONS.items():
         page.add(Heading(2, title), *state(card, name), *sections.BLOCKS[name](card))
     page.add(Heading(2, "Where we win"), *wins(judged))
@@ -125,15 +125,18 @@ def verdict(met: bool | None, wanted: str, untold: str = "") -> Cell:
     return Cell("met", "good") if met else Cell("not met", "bad")
 
 
-def since_last(changed: Sequence[Change] | None, since: str) -> list[Block]:
-    if changed is None:
-        return [Text(since)]
-    if not changed:
-        return [Text(f"{since}: nothing beyond noise.")]
+def since_last(earlier: Sequence[Earlier], lacking: str) -> list[Block]:
     words = {True: Cell("better", "good"), False: Cell("worse", "bad"), None: Cell("")}
-    ordered = sorted(changed, key=lambda change: change.better is not False)
-    rows = [[change.what, change.before, change.now, words[change.better]] for change in ordered]
-    return [Text(f"{since}:"), Table(["what", "then", "now", ""], rows, left=4)]
+    blocks: list[Block] = []
+    for each in earlier:
+        said = f"Against {each.card} ({each.compared})"
+        if not each.changes:
+            blocks.append(Text(f"{said}: nothing beyond noise."))
+            continue
+        ordered = sorted(each.changes, key=lambda change: change.better is not False)
+        rows = [[change.what, change.before, change.now, words[change.better]] for change in ordered]
+        blocks += [Text(f"{said}:"), Table(["what", "then", "now", ""], rows, left=4)]
+    return [*blocks, Text(lacking)] if lacking else blocks
 
 
 def state(card: Scorecard, name: str) -> list[Block]:

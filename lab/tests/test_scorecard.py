@@ -30,7 +30,7 @@ VOID = {"meta", "link", "br", "img", "hr"}
 
 @pytest.fixture(scope="module")
 def document():
-    return page.write(cards.card(), "2026-01-01 10:00 UTC", None, "No earlier scorecard of this machine is stored.")
+    return page.write(cards.card(), "2026-01-01 10:00 UTC", [], "No earlier scorecard of this machine is stored.")
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +126,7 @@ def test_a_few_looks_judge_no_bar():
     found = {bar.what.split(" over ")[0].split(" (")[0]: bar for bar in bars.bars(short)}
     judged = [*STEADINESS, "RSS drift", "throughput drift", "mixed workload, WS=400: speed to mimalloc2"]
     assert all((found[what].met, found[what].aim_met, found[what].few) == (None, None, True) for what in judged)
-    written = markdown.write(page.write(short, "2026-01-01 10:00 UTC", None, ""))
+    written = markdown.write(page.write(short, "2026-01-01 10:00 UTC"))
     assert re.search(r"; \d+ more are not judged: too little was measured\.", written)
     assert part(written, "Bars").count("too little to tell") >= len(judged)
 
@@ -150,13 +150,13 @@ def test_a_short_run_judges_system_calls_only_where_a_longer_one_could_not_diffe
     card.calls.rows[0] = CallsRow("hakmem", first, after, {"mmap": first + after})
     bar = next(bar for bar in bars.bars(card) if bar.section == "calls")
     assert (bar.met, bar.aim_met, bar.few) == (met, aim_met, met is None)
-    written = row_of(part(markdown.write(page.write(card, "now", None, "")), "Bars"), "System calls")
+    written = row_of(part(markdown.write(page.write(card, "now")), "Bars"), "System calls")
     words = {None: "too little to tell", False: "not met"}
     assert [written[4], written[6]] == [words[met], words[aim_met]]
 
 
 def test_what_the_machine_does_not_tell_is_said():
-    written = markdown.write(page.write(with_epochs(0.08, 0.09, 0.12), "2026-01-01 10:00 UTC", None, ""))
+    written = markdown.write(page.write(with_epochs(0.08, 0.09, 0.12), "2026-01-01 10:00 UTC"))
     assert "; 3 more that nobody met: the machine was too noisy to tell." in written
     assert part(written, "Bars").count("too noisy to tell") == 3
     assert "Bar not met: CV of epochs" not in written
@@ -171,7 +171,7 @@ def test_what_cannot_carry_an_interval_shows_none():
     card = cards.card()
     card.speed.rows = [cards.row("mixed_400", [cards.against("mimalloc3", 0.7, 0.02, 5)])]
     card.startup.runs = 5
-    written = markdown.write(page.write(card, "now", None, ""))
+    written = markdown.write(page.write(card, "now"))
     assert "68.0" not in written and "72.0" not in written and "240 to" not in written and "start-up over" not in written
     marked = sections.ratio_row(card.speed.rows[0])
     assert marked.low == marked.ratio == marked.high
@@ -308,7 +308,7 @@ def test_the_style_has_every_colour_of_the_figures_in_light_and_in_dark():
 
 
 def test_markdown_has_its_figures_beside_it_each_whole_by_itself():
-    document = page.write(cards.card(), "now", None, "")
+    document = page.write(cards.card(), "now")
     files = {name: pictures.standalone(figure) for figure, name in pictures.names(document).items()}
     assert list(files) == ["speed.svg", "memory.svg", "long-run.svg", "tail.svg"]
     assert re.findall(r"!\[[^]]+\]\(([^)]+)\)", markdown.write(document)) == list(files)
@@ -326,7 +326,7 @@ def test_figures_of_one_section_are_told_apart():
 def test_what_comes_from_outside_is_escaped():
     card = cards.card()
     card.speed.rows[0].failures["hakmem"] = "<script>alert(1)</script> | `x` **b**"
-    document = page.write(card, "now", None, "")
+    document = page.write(card, "now")
     assert "<script" not in html.write(document)
     assert "<script" not in markdown.write(document) and "\\| \\`x\\`" in markdown.write(document)
 
@@ -335,26 +335,27 @@ def test_what_comes_from_outside_is_escaped():
 def test_a_section_that_is_not_whole_says_why(state):
     card = cards.card()
     card.status["tail"].state, card.status["tail"].reason = state, "the reason"
-    text = markdown.write(page.write(card, "now", None, ""))
+    text = markdown.write(page.write(card, "now"))
     assert f"{state}: the reason" in part(text, "Tail") and f"Tail ({state}: the reason)" in text
 
 
 def test_a_card_without_any_figure_has_a_page():
     card = Scorecard("hakmem", [cards.allocator("hakmem")], cards.MACHINE)
-    document = page.write(card, "now", None, "nothing is stored")
+    document = page.write(card, "now", [], "nothing is stored")
     assert "Too little was measured" in markdown.write(document) and "</html>" in html.write(document)
 
 
 # Stored, and compared with the last one
 
 
-def stored(card, path):
-    store.append(store.Record.now("scorecard", asdict(card), {}, card.machine), path)
+def stored(card, path, date="2026-01-01T10:00:00+00:00"):
+    record = store.Record.now("scorecard", asdict(card), {}, card.machine)
+    store.append(replace(record, date=date, commit="abc123"), path)
 
 
 def test_a_card_survives_the_store(tmp_path):
     stored(cards.card(), tmp_path / "s.jsonl")
-    found, record = changes.last(tmp_path / "s.jsonl", "hakmem", cards.MACHINE)
+    ((found, record),) = changes.stored(tmp_path / "s.jsonl", "hakmem", cards.MACHINE)
     assert found == cards.card() and record.kind == "scorecard"
 
 
@@ -368,14 +369,73 @@ def test_the_last_card_is_of_the_same_machine_and_subject(tmp_path):
     third = cards.card()
     third.subject = "glibc"
     stored(third, path)
-    assert changes.last(path, "hakmem", cards.MACHINE)[0] == first
-    assert changes.last(tmp_path / "none.jsonl", "hakmem", cards.MACHINE) is None
+    assert [card for card, _ in changes.stored(path, "hakmem", cards.MACHINE)] == [first]
+    assert changes.earlier(tmp_path / "none.jsonl", first) == ([], "No earlier scorecard of this machine is stored.")
 
 
 def test_a_stored_card_of_another_shape_is_passed_over(tmp_path):
     stored(cards.card(), tmp_path / "s.jsonl")
     store.append(store.Record.now("scorecard", {"subject": "hakmem", "speed": 7}, {}, cards.MACHINE), tmp_path / "s.jsonl")
-    assert changes.last(tmp_path / "s.jsonl", "hakmem", cards.MACHINE)[0] == cards.card()
+    assert [card for card, _ in changes.stored(tmp_path / "s.jsonl", "hakmem", cards.MACHINE)] == [cards.card()]
+
+
+def with_sections(*names):
+    """The card with no other sections."""
+    found = cards.card()
+    empty = Scorecard("hakmem", found.allocators, found.machine)
+    return replace(empty, **{name: getattr(found, name) for name in names})
+
+
+def test_cards_with_nothing_in_common_say_so(tmp_path):
+    stored(with_sections("speed"), tmp_path / "s.jsonl")
+    said = changes.earlier(tmp_path / "s.jsonl", with_sections("memory", "startup"))
+    assert said == ([], "Nothing in common with the earlier scorecards of this machine that could be compared.")
+    assert "Nothing in common" in part(markdown.write(page.write(with_sections("memory"), "now", *said)), "Since the last scorecard")
+
+
+def test_a_card_of_one_section_hides_nothing_of_the_whole_one_before_it(tmp_path):
+    path, whole = tmp_path / "s.jsonl", cards.card()
+    for before, date in (
+        (whole, "2026-01-01"), (with_sections("startup"), "2026-01-02"), (with_sections("memory"), "2026-01-03"),
+    ):  # fmt: skip
+        stored(before, path, date)
+    now = cards.card()
+    now.speed.rows[1].against[0] = cards.against("mimalloc2", 0.70, 0.02)
+    now.memory.rows[2].largest_peak_mb = 9.0
+    found, lacking = changes.earlier(path, now)
+    said = [(each.card[:10], each.compared, [change.what for change in each.changes]) for each in found]
+    everything = "speed on 4 workloads, peak memory on 6 workloads, system calls, long run"
+    assert said == [
+        ("2026-01-03", "memory", ["bar: RSS at WS=400, profile lean < 10 MB"]),
+        ("2026-01-02", "start-up", []),
+        ("2026-01-01", everything, ["tree: speed to mimalloc2"]),
+    ]
+    assert lacking == ""
+    text = part(markdown.write(page.write(now, "now", found, lacking)), "Since the last scorecard")
+    assert "Against 2026-01-02 UTC, commit abc123 (start-up): nothing beyond noise." in text and "70.0 %" in text
+
+
+def test_what_only_a_peer_or_a_workload_of_the_last_card_has_is_looked_for_in_the_one_before(tmp_path):
+    path, part_of = tmp_path / "s.jsonl", cards.card()
+    part_of.speed.rows = [replace(row, against=row.against[-1:]) for row in part_of.speed.rows[:1]]
+    stored(with_sections("speed"), path, "2026-01-01")
+    stored(replace(with_sections(), speed=part_of.speed), path, "2026-01-02")
+    found, lacking = changes.earlier(path, with_sections("speed", "memory"))
+    assert [(each.card[:10], each.compared) for each in found] == [
+        ("2026-01-02", "speed on 1 workload, peak memory on 1 workload"),
+        ("2026-01-01", "speed on 4 workloads, peak memory on 5 workloads"),
+    ]
+    assert lacking == "In no earlier scorecard of this machine: memory."
+
+
+def test_a_run_that_was_too_short_to_judge_is_not_compared(tmp_path):
+    short = cards.card()
+    short.calls.operations, short.startup.runs = 20_000_000, 5
+    for row in short.long_run.rows:
+        row.throughput_ops_s = row.throughput_ops_s[:9]
+    short.speed.rows = [replace(row, against=[replace(each, blocks=5) for each in row.against]) for row in short.speed.rows]
+    both = changes.figures(cards.card()) & changes.figures(short)
+    assert {key[0] for key in both} == {"peak", "memory"}
 
 
 def test_equal_cards_have_no_changes():
@@ -389,10 +449,13 @@ def test_changes_are_those_beyond_the_intervals():
     rows["mixed_400"].against[0] = cards.against("mimalloc3", 1.095)
     rows["leak"].rss_mb = 12.0
     now.memory.rows[2].largest_peak_mb = 9.0
+    now.startup.rows[1] = replace(now.startup.rows[1], extra_us=150, extra_low_us=140, extra_high_us=160)
     found = {change.what: change for change in changes.changes(cards.card(), now)}
+    start = found.pop("start-up over glibc, of glibc's own")
+    assert (start.before, start.now, start.better) == ("16.7 %", "25.0 %", False)
     assert set(found) == {"tree: speed to mimalloc2", "leak: peak RSS", "bar: RSS at WS=400, profile lean < 10 MB"}
     assert found["tree: speed to mimalloc2"].better and found["leak: peak RSS"].better is False
-    text = markdown.write(page.write(now, "now", list(found.values()), "Against then"))
+    text = markdown.write(page.write(now, "now", [changes.Earlier("then", "all of it", list(found.values()))]))
     changed = part(text, "Since the last scorecard")
     assert row_of(changed, "tree: speed to mimalloc2")[1:] == ["80.0 %", "95.0 %", "better"]
     assert changed.index("worse") < changed.index("better")
@@ -749,5 +812,5 @@ def test_what_cannot_be_done_is_said_before_anything_is_measured(tmp_path, capsy
 def test_the_cards_of_the_tests_are_not_changed_by_judging():
     card = cards.card()
     before = copy.deepcopy(card)
-    page.write(card, "now", None, "")
+    page.write(card, "now")
     assert card == before
