@@ -13,7 +13,8 @@ from pathlib import Path
 from lab import plots
 from lab.scorecard.document import Block, Cell, Document, Figure, Fold, Heading, Items, Table, Text, text_of, tone_of
 
-SHORT = 24  # letters
+SHORT, SHORT_OF_MANY = 24, 12  # letters that stay on one line; in a table of many columns of words it would not fit the page
+MANY = 5
 STYLES = [plots.COLOURS, Path(__file__).with_name("page.css")]
 
 
@@ -68,18 +69,19 @@ def _class(*names: str) -> str:
 
 
 def _row(row: Iterable[str | Cell], tag: str, left: int) -> str:
+    short = SHORT_OF_MANY if left >= MANY else SHORT
     cells = (
-        f"<{tag}{_class(_kind(text_of(cell), column < left), tone_of(cell))}>{escape(text_of(cell))}</{tag}>"
+        f"<{tag}{_class(_kind(text_of(cell), column < left, short), tone_of(cell))}>{escape(text_of(cell))}</{tag}>"
         for column, cell in enumerate(row)
     )
     return f"<tr>{''.join(cells)}</tr>"
 
 
-def _kind(text: str, words: bool) -> str:
+def _kind(text: str, words: bool, short: int) -> str:
     """A figure, or words short enough to stay on one line."""
     if not words:
         return "figure"
-    return "short" if len(text) <= SHORT else ""
+    return "short" if len(text) <= short else ""
 
 
 def _table(table: Table) -> str:

@@ -8,6 +8,7 @@ import random
 import re
 import shutil
 from dataclasses import asdict, replace
+from html import unescape
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
@@ -293,6 +294,20 @@ def test_the_html_page_says_what_the_markdown_says(written, text):
     for word in ("80.0 % [77.0 to 83.0]", "not met", "killed by signal 11", "too few", "mimalloc2", "abc123", "A CPU"):
         assert word in said and word.replace("_", "\\_") in text
     assert written.count("<svg") == 4
+
+
+LETTER_PX, PADDING_PX, PAGE_PX = 7.6, 12.8, 62 * 16 - 2 * 16  # page.css, with a wide font
+
+
+def test_no_table_of_words_is_wider_than_the_page():
+    written = html.write(page.write(with_epochs(0.08, 0.09, 0.12), "now"))
+    for table in re.findall(r"<table>(.*?)</table>", written, re.S):
+        widths: dict[int, int] = {}
+        for row in re.findall(r"<tr>(.*?)</tr>", table):
+            for column, (kind, text) in enumerate(re.findall(r"<t[hd](.*?)>(.*?)</t[hd]>", row)):
+                together = [unescape(text)] if "short" in kind or "figure" in kind else unescape(text).split()
+                widths[column] = max(widths.get(column, 0), *map(len, together), 0)
+        assert LETTER_PX * sum(widths.values()) + PADDING_PX * len(widths) <= PAGE_PX, table[:200]
 
 
 def test_losses_and_wins_are_coloured_alike(written):
