@@ -21,7 +21,7 @@ BAND = 0.01
 class Against:
     """The subject against one peer on one workload.
 
-    `value` and `mean` are the peer's, in the workload's unit, `rss_mb` its median peak. `blocks` is 0 when there was
+    `value` and `mean` are the peer's, in the workload's unit, `cpu_s` its median CPU time, `rss_mb` its median peak. `blocks` is 0 when there was
     only a look (a run, or the faster of two): then the ratio has no interval (`low` and `high` are equal to it).
     """
 
@@ -33,6 +33,7 @@ class Against:
     value: float
     mean: float
     rss_mb: float
+    cpu_s: float = 0.0
 
     @property
     def told(self) -> bool:
@@ -51,7 +52,7 @@ class Against:
 
 @dataclass
 class SpeedRow:
-    """One workload; `value`, `mean`, `cv` (per cent) and `rss_mb` are the subject's. `failures` by allocator."""
+    """One workload; `value`, `mean`, `cv` (per cent), `cpu_s` and `rss_mb` are the subject's. `failures` by allocator."""
 
     workload: str
     question: str
@@ -63,6 +64,7 @@ class SpeedRow:
     value: float = 0.0
     mean: float = 0.0
     cv: float = 0.0
+    cpu_s: float = 0.0
     rss_mb: float = 0.0
     stopped: str = ""
     against: list[Against] = field(default_factory=list)

@@ -39,8 +39,8 @@ def speed(card: Scorecard) -> list[Block]:
 
 SPEED_TITLES = ["workload", "best peer", "speed to it", "95 % interval", "standing", "blocks", "ours", "peer's", "CV"]
 SPEED_CAPTION = (
-    "Ratios compare user and system time for one thread, throughput by the wall clock for several; ours and peer's are "
-    "medians as the workload prints them, CV is of our runs. The peer is the fastest by the same runs, which makes us look "
+    "Compared are user and system time for one thread (s CPU of a run), throughput by the wall clock for several; ours and "
+    "peer's are the medians of the same runs as the ratio, CV is of our runs' throughput. The peer is the fastest by the same runs, which makes us look "
     "slightly worse. Too few: below 6 blocks no interval holds 95 %; 0 blocks is a look: one run of each, two of the fastest. "
     "Below 10 blocks the interval is the exact one of order statistics, nearly the whole range."
 )
@@ -60,10 +60,15 @@ def speed_line(row: SpeedRow) -> list[str | Cell]:
         why = "; ".join(f"{name}: {reason}" for name, reason in row.failures.items()) or "not measured"
         return [row.workload, why, Cell("-"), "-", Cell(row.standing, "bad"), "-", "-", "-", "-"]
     ends = interval(best.low, best.high) if best.told else "-"
-    values = [spoken_value(value, row.unit) for value in (row.value, best.value)]
+    values = [compared_value(row, each) for each in (row, best)]
     cv = f"{row.cv:.1f} %" if best.blocks else "-"
     ratio = Cell(percent(best.ratio), tone)
     return [row.workload, best.peer, ratio, ends, Cell(row.standing, tone), str(best.blocks), *values, cv]
+
+
+def compared_value(row: SpeedRow, measured: SpeedRow | Against) -> str:
+    """What the ratio compares: throughput by the wall clock beside a ratio of CPU times may say the opposite."""
+    return f"{measured.cpu_s:.3f} s CPU" if row.metric == "cpu" else spoken_value(measured.value, row.unit)
 
 
 def official(card: Scorecard) -> list[Block]:
@@ -74,7 +79,11 @@ def official(card: Scorecard) -> list[Block]:
     if not rows:
         return []
     titles = ["mixed workload, WS=400", "our mean", "peer's mean", "ratio of means", "median of ratios", "95 % interval", "blocks"]
-    return [Table(titles, rows, caption="The verdict is the median of the ratios of neighbouring runs; means of unpaired runs drift with the machine.")]
+    caption = (
+        "The verdict is the median of the ratios, which compares CPU time of neighbouring runs. The means are the contract's, of "
+        "throughput by the wall clock; means of unpaired runs drift with the machine."
+    )
+    return [Table(titles, rows, caption=caption)]
 
 
 def mean_line(row: SpeedRow, entry: Against) -> list[str]:

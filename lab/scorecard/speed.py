@@ -146,7 +146,7 @@ def take_look(row: SpeedRow, workload: Workload, subject: str, samples: dict[str
         return
     ours = samples[subject]
     row.value = row.mean = ours.value
-    row.rss_mb = ours.peak_rss_kb / KB_PER_MB
+    row.cpu_s, row.rss_mb = ours.cpu_s, ours.peak_rss_kb / KB_PER_MB
     for name, sample in samples.items():
         if name != subject:
             try:
@@ -154,7 +154,8 @@ def take_look(row: SpeedRow, workload: Workload, subject: str, samples: dict[str
             except LabError as error:
                 row.failures[name] = error.message
                 continue
-            row.against.append(Against(name, ratio, ratio, ratio, 0, sample.value, sample.value, sample.peak_rss_kb / KB_PER_MB))
+            rss_mb = sample.peak_rss_kb / KB_PER_MB
+            row.against.append(Against(name, ratio, ratio, ratio, 0, sample.value, sample.value, rss_mb, sample.cpu_s))
     row.against.sort(key=lambda entry: entry.ratio)
 
 
@@ -194,7 +195,7 @@ def take_final(row: SpeedRow, result: Result, subject: str) -> None:
     values = result.comparison.values(subject)
     row.value, row.mean = median(values), fmean(values)
     row.cv = 100 * stdev(values) / row.mean if len(values) > 1 and row.mean else 0.0
-    row.rss_mb = result.peak_kb(subject) / KB_PER_MB
+    row.cpu_s, row.rss_mb = cpu_s(result, subject), result.peak_kb(subject) / KB_PER_MB
     final_of = {name: against(result, subject, name) for name in result.measured if name != subject}
     row.against = sorted([final_of.get(entry.peer, entry) for entry in row.against], key=lambda entry: entry.ratio)
 
@@ -202,9 +203,14 @@ def take_final(row: SpeedRow, result: Result, subject: str) -> None:
 def against(result: Result, subject: str, peer: str) -> Against:
     assert result.comparison
     found, values = interval(result, subject, peer), result.comparison.values(peer)
-    return Against(
-        peer, found.median, found.low, found.high, found.n, median(values), fmean(values), result.peak_kb(peer) / KB_PER_MB
-    )
+    rss_mb = result.peak_kb(peer) / KB_PER_MB
+    ends = found.median, found.low, found.high, found.n
+    return Against(peer, *ends, median(values), fmean(values), rss_mb, cpu_s(result, peer))
+
+
+def cpu_s(result: Result, name: str) -> float:
+    """The median of the runs' user and system time."""
+    return result.median(name, lambda sample: sample.cpu_s)
 
 
 def interval(result: Result, subject: str, peer: str) -> Interval:

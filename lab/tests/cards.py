@@ -33,11 +33,11 @@ def allocator(name: str) -> Allocator:
 
 
 def against(peer: str, ratio: float, half: float = 0.01, blocks: int = 20, value: float = 50e6, rss_mb: float = 3.0) -> Against:
-    return Against(peer, ratio, ratio - half, ratio + half, blocks, value, value, rss_mb)
+    return Against(peer, ratio, ratio - half, ratio + half, blocks, value, value, rss_mb, 0.2 * ratio)
 
 
 def row(name: str, entries: list[Against], rss_mb: float = 3.0, **more: object) -> SpeedRow:
-    values = {"metric": "cpu", "value": 60e6, "mean": 60e6, "cv": 1.0, "rss_mb": rss_mb} | more
+    values = {"metric": "cpu", "value": 60e6, "mean": 60e6, "cv": 1.0, "cpu_s": 0.2, "rss_mb": rss_mb} | more
     return SpeedRow(name, f"what of {name}", "mixed", "a benchmark", "ops/s", 1, against=entries, **values)  # type: ignore[arg-type]
 
 

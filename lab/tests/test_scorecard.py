@@ -230,6 +230,13 @@ def test_the_speed_table_names_peer_ratio_interval_and_standing(text):
     assert "median of ratios" in speed
 
 
+def test_what_stands_beside_a_ratio_is_what_it_compares(text):
+    """By the wall clock ours is the faster on tree; the ratio says that it is not."""
+    assert row_of(part(text, "Speed"), "tree")[6:8] == ["0.200 s CPU", "0.160 s CPU"]
+    threads = cards.row("larson", [cards.against("glibc", 1.2)], metric="throughput")
+    assert sections.speed_line(threads)[6:8] == ["60 M ops/s", "50 M ops/s"]
+
+
 def test_the_summary_counts(text):
     top = text.split("## Where we lose")[0]
     assert "1 ahead, 1 level within 1 %, 1 behind, 1 too noisy to tell, 1 with too few blocks to tell, 1 without a figure" in top
@@ -505,6 +512,7 @@ def test_speed_finds_the_true_ratio_to_the_true_best_peer():
         assert row.best.peer == "mimalloc3" and row.standing == AHEAD
         assert row.best.low <= 1.1 <= row.best.high and row.best.blocks >= 10
         assert row.to("glibc").blocks == 0 and len(row.against) == 3
+        assert row.best.cpu_s / row.cpu_s == pytest.approx(row.best.ratio, rel=0.05), "of the same runs"
     assert speed.rows[0].to("mimalloc2").blocks > 0, "on the contract's workload every mimalloc is measured in blocks"
 
 
