@@ -1,7 +1,7 @@
 """The tables of `hakmem bench`: one for each workload, one that sums up, one of geometric means.
 
-A speed ratio is always a quotient of speeds, so that above 1.00 is faster, whatever the workload's unit. Losses stand
-where wins stand and in the same words. Text only: figures come from lab/campaign.py.
+A speed ratio is always the reference's speed over another's, in every table: above 1.00 the reference is faster, whatever
+the workload's unit. Losses stand where wins stand and in the same words. Text only: figures come from lab/campaign.py.
 """
 
 from __future__ import annotations
@@ -109,11 +109,11 @@ def workload_table(result: Result, reference: str) -> Group:
         stop = STOPS.get(comparison.stopped, comparison.stopped)
         count = counted(len(comparison.blocks), "block")
         title += f"\n  {METRICS[comparison.metric]}, {count} in {comparison.seconds:.0f} s ({stop}); "
-        title += f"after {workload.after}; speed is relative to {reference}"
+        title += f"after {workload.after}; above 1.00 {reference} is faster"
         for kind in KINDS:
             known = kind.seen(comparison)
             title += f"\n  {kind.KIND.said(known[1])}" if known else ""
-    table = _table(["allocator"], ["median", RATIO, "peak MB", "faults"])
+    table = _table(["allocator"], ["median", f"{reference} to it [95 %]", "peak MB", "faults"])
     table.add_column(_heading(f"{reference} is"))
     against = reference in result.measured
     for name in result.fastest_first():
@@ -122,7 +122,7 @@ def workload_table(result: Result, reference: str) -> Group:
             table,
             name,
             _median_value(result, name),
-            spoken_ratio(result.interval(name, reference)) if other else ("1" if name == reference else "-"),
+            spoken_ratio(result.interval(reference, name)) if other else ("1" if name == reference else "-"),
             _mb(result.peak_kb(name)),
             f"{result.median(name, lambda sample: sample.minor_faults):,.0f}",
             standing(result.interval(reference, name)) if other else "",

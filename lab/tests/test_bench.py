@@ -135,6 +135,18 @@ def test_losses_are_shown_as_plainly_as_wins():
     assert ["3", "0", "0", "0"] in [line[-4:] for line in means if line[:1] == ["slow"]]
 
 
+def test_every_table_has_the_same_ratio():
+    result = measured(machine()).results[0]
+    ratio = bench_tables.spoken_ratio(result.interval("ours", "fast"))
+    one, all_of_them = (
+        text_of(table)
+        for table in (bench_tables.workload_table(result, "ours"), bench_tables.summary_table(campaign.Campaign("ours", SIDES, [result])))
+    )
+    assert ratio.startswith("0.8") and ratio in one and ratio in all_of_them
+    assert "ours to it [95 %]" in one.replace("\N{NO-BREAK SPACE}", " ")
+    assert all("above 1.00 ours is faster" in table for table in (one, all_of_them))
+
+
 def test_a_core_that_was_shared_is_told():
     often = measured(machine(shared={"ours": 1.3, "fast": 1.3, "slow": 1.3}), blocks=40).results[0]
     never = measured(machine()).results[0]
