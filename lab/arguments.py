@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated
 
 import click
@@ -16,3 +17,14 @@ class _Number(click.ParamType):
 
 # A process. A list of words all the same: with the hidden option --run they are a command.
 Pid = Annotated[list[str], typer.Argument(metavar="PID", help="the process", click_type=_Number())]
+
+# Who is measured, and how quietly: the same names in every command.
+PEER = ("--peer", "--allocator", "-p")
+ALLOCATOR = ("--allocator", "--peer", "-p")
+QUIET = ("--quiet", "-q")
+CPU = "last|any|N"
+
+
+def one_of(words: Iterable[str]) -> str:
+    """What the help shows in the place of TEXT."""
+    return "|".join(words)

@@ -15,6 +15,7 @@ from lab.errors import AskedWrongly, LabError
 from lab.model import Allocator, Workload
 
 PROFILES = ("speed", "balanced", "lean")
+CPU_WORDS = {"last": "last", "any": "any", "auto": "last", "off": "any"}  # the last two as `ab` had them
 
 
 def chosen(names: Sequence[str] | None, profile: str = "") -> list[Allocator]:
@@ -57,8 +58,8 @@ def proven(workload: Workload, allocators: Sequence[Allocator]) -> list[str]:
 def cpu_of(word: str) -> int | None:
     """The CPU that is meant by --cpu: its number, "last" (of those allowed) or "any". Raises AskedWrongly."""
     allowed = os.sched_getaffinity(0)
-    if word in ("any", "last"):
-        return max(allowed) if word == "last" else None
+    if word in CPU_WORDS:
+        return max(allowed) if CPU_WORDS[word] == "last" else None
     if not word.isdigit() or int(word) not in allowed:
         raise AskedWrongly(f"--cpu is last, any, or one of {', '.join(map(str, sorted(allowed)))}, not '{word}'")
     return int(word)

@@ -127,7 +127,7 @@ def suite(
     budget: str = "short",
     skipped: list[Skipped] | None = None,
 ) -> list[Workload]:
-    """The workloads of these names and of these groups (neither given: all), their drivers built.
+    """The workloads of these names in these groups (neither given: all), their drivers built.
 
     `budget` is short, default or full. What cannot be built here is added to `skipped`.
     Raises AskedWrongly for a name, group or budget that does not exist, LabError when the drivers cannot be built.
@@ -147,7 +147,7 @@ def suite(
 
 
 def choose(names: Sequence[str] | None, chosen_groups: Sequence[str] | None) -> list[Row]:
-    """The rows of these names and groups, in the order of the table."""
+    """The rows of these names in these groups, in the order of the table; all names or groups where none are given."""
     by_name = {row.name for row in ROWS}
     for name in names or ():
         if name not in by_name:
@@ -155,9 +155,7 @@ def choose(names: Sequence[str] | None, chosen_groups: Sequence[str] | None) -> 
     for group in chosen_groups or ():
         if group not in groups():
             raise AskedWrongly(f"there is no group '{group}'", f"use one of: {', '.join(groups())}")
-    if not names and not chosen_groups:
-        return list(ROWS)
-    return [row for row in ROWS if row.name in (names or ()) or row.group in (chosen_groups or ())]
+    return [row for row in ROWS if (not names or row.name in names) and (not chosen_groups or row.group in chosen_groups)]
 
 
 def driver_of(row: Row) -> str:

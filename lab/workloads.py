@@ -32,9 +32,9 @@ def choose(
     budget: str = "short",
     skipped: list[Skipped] | None = None,
 ) -> list[Workload]:
-    """The workloads of these names and groups; neither given: the suite. `real` adds the real programs.
+    """The workloads of these names, or of these groups; neither given: the suite. `real` adds the real programs.
 
-    Raises AskedWrongly for a name or group that does not exist.
+    Raises AskedWrongly for a name or group that does not exist, and for a name that is in none of the groups.
     """
     known = every_name()
     for name in names:
@@ -43,6 +43,9 @@ def choose(
     for group in chosen_groups:
         if group not in every_group():
             raise AskedWrongly(f"there is no group '{group}'", f"use one of: {', '.join(every_group())}")
+    _check_groups_of(names, chosen_groups)
+    if names:  # all of them are in the groups
+        chosen_groups = ()
     programs = [program.name for program in PROGRAMS]
     of_suite = [name for name in names if name not in programs]
     of_real = [name for name in names if name in programs]
@@ -54,6 +57,16 @@ def choose(
     if all_real or of_real:
         found += real_programs(None if all_real else of_real, budget, skipped)
     return found
+
+
+def _check_groups_of(names: Sequence[str], chosen_groups: Sequence[str]) -> None:
+    group_of = {row.name: row.group for row in ROWS} | {program.name: REAL for program in PROGRAMS}
+    for name in names if chosen_groups else ():
+        if group_of[name] not in chosen_groups:
+            raise AskedWrongly(
+                f"{name} is not in the group {' or '.join(chosen_groups)} but in {group_of[name]}",
+                f"leave --group out, or add --group {group_of[name]}",
+            )
 
 
 def find(name: str, budget: str = "short") -> Workload:

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lab import builds, controls, durations, pairs, peers, record, results, statistics, verdict_text, workloads
+from lab import arguments, builds, controls, durations, lineup, pairs, peers, record, results, statistics, verdict_text, workloads
 from lab.errors import AskedWrongly, LabError
 from lab.experiment import LEVELS, Experiment, outcome
 from lab.model import Allocator, Machine, Workload
@@ -56,8 +56,8 @@ def command(
         str | None, typer.Argument(help="the reference: a name (hakmem-fast, mimalloc3, glibc) or a library's path")
     ] = None,
     b: Annotated[str | None, typer.Argument(help="the candidate, which the verdict is about")] = None,
-    box: Annotated[str | None, typer.Option(help="two builds: the box shut (A) and open (B)")] = None,
-    opt: Annotated[str | None, typer.Option(help="NAME=a,b: one library with HAKMEM_NAME=a (A) and =b (B)")] = None,
+    box: Annotated[str | None, typer.Option(metavar="BOX", help="two builds: the box shut (A) and open (B)")] = None,
+    opt: Annotated[str | None, typer.Option(metavar="NAME=a,b", help="one library with HAKMEM_NAME=a (A) and =b (B)")] = None,
     price: Annotated[bool, typer.Option("--price", help="every box flipped, one build each, in one table")] = False,
     power: Annotated[
         bool, typer.Option("--power", help="the smallest change that is found here in 1, 5, 20 minutes")
@@ -65,18 +65,18 @@ def command(
     control: Annotated[
         bool, typer.Option("--control", help="the two controls: equal builds, and a build with a tax")
     ] = False,
-    variant: Annotated[str, typer.Option(help="of --box, --opt, --price, --power, --control")] = "standard",
+    variant: Annotated[str, typer.Option(metavar=arguments.one_of(builds.VARIANTS), help="of --box, --opt, --price, --power, --control")] = "standard",
     workload: Annotated[
-        list[str] | None, typer.Option("--workload", "-w", help=f"default {DEFAULT_WORKLOAD}; may be repeated")
+        list[str] | None, typer.Option("--workload", "-w", metavar="NAME", help=f"default {DEFAULT_WORKLOAD}; may be repeated")
     ] = None,
-    budget: Annotated[str, typer.Option(help="time for each workload, at most: 90, 90s, 5m")] = "240s",
+    budget: Annotated[str, typer.Option(metavar="TIME", help="time for each workload, at most: 90, 90s, 5m")] = "240s",
     level: Annotated[
-        str | None, typer.Option(help="run: ±1.0 %; build: ±0.5 % (default for --box and --price)")
+        str | None, typer.Option(metavar=arguments.one_of(LEVELS), help="run: ±1.0 %; build: ±0.5 % (default for --box and --price)")
     ] = None,
     metric: Annotated[
-        str | None, typer.Option(help="cpu, wall, throughput or instructions; default: cpu for one thread")
+        str | None, typer.Option(metavar=arguments.one_of(pairs.METRICS), help="default: cpu for one thread, throughput for several")
     ] = None,
-    cpu: Annotated[str, typer.Option(help="a CPU's number, auto, or off for no pinning")] = "auto",
+    cpu: Annotated[str, typer.Option(metavar=arguments.CPU, help="the CPU of workloads of one thread")] = "last",
     least_pairs: Annotated[
         int | None,
         typer.Option("--min-pairs", min=1, help=f"blocks of four runs, at least; default {statistics.MINIMUM_BLOCKS}"),
@@ -86,10 +86,10 @@ def command(
     trials: Annotated[int | None, typer.Option(min=1, help="of each control; default 40 and 10")] = None,
     records: Annotated[bool, typer.Option("--record/--no-record", help="write docs/experiments")] = True,
     json: Annotated[
-        str | None, typer.Option("--json", help="the result as JSON in a file, or - for standard output")
+        str | None, typer.Option("--json", metavar="FILE", help="the result as JSON in a file, or - for standard output")
     ] = None,
     seed: Annotated[int, typer.Option(help="of the order of the runs")] = 0,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="no progress")] = False,
+    quiet: Annotated[bool, typer.Option(*arguments.QUIET, help="no progress")] = False,
 ) -> int:
     """A/B of two builds, boxes or option values: interleaved runs, interval, verdict GO/NEUTRAL/NO-GO, a dated record."""
     _one_question(a, b, box, opt, price, power, control)
@@ -133,13 +133,10 @@ def _one_question(
 
 def _cpu(word: str) -> int | None:
     """What pairs.compare takes: None chooses, -1 does not pin."""
-    if word in ("auto", "off"):
-        return None if word == "auto" else -1
-    allowed = os.sched_getaffinity(0)
-    if not word.isdigit() or int(word) not in allowed:
-        numbers = ", ".join(map(str, sorted(allowed)))
-        raise AskedWrongly(f"cannot pin to CPU '{word}'", f"use auto, off or one of: {numbers}")
-    return int(word)
+    pinned = lineup.cpu_of(word)
+    if pinned is None:
+        return -1
+    return None if word in lineup.CPU_WORDS else pinned
 
 
 def _sides(a: str | None, b: str | None, box: str | None, opt: str | None, variant: str) -> tuple[list[Allocator], str]:

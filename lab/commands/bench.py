@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from lab import bench_tables, campaign, durations, peers, programs, real, results, store, workloads
+from lab import arguments, bench_tables, campaign, durations, peers, programs, real, results, store, workloads
 from lab.campaign import Campaign, Result
 from lab.errors import AskedWrongly, LabError
 from lab.model import Allocator, Workload
@@ -17,23 +17,29 @@ from lab.pairs import Comparison
 from lab.progress import Progress, spoken_time
 from lab.spoken import counted
 from lab.statistics import MINIMUM_BLOCKS
+from lab.suite import SCALES
 from lab.workloads import Skipped
 
 
 def command(
-    workload: Annotated[list[str] | None, typer.Option("--workload", "-w", help="only this workload (may be repeated)")] = None,
-    group: Annotated[list[str] | None, typer.Option("--group", "-g", help="only this group (may be repeated)")] = None,
-    peer: Annotated[list[str] | None, typer.Option("--peer", "-p", help="only this allocator: a name or a library")] = None,
-    reference: Annotated[str, typer.Option(help="what the others are compared with: a name or a library")] = "hakmem",
+    workload: Annotated[list[str] | None, typer.Option("--workload", "-w", metavar="NAME", help="only this workload (may be repeated)")] = None,
+    group: Annotated[
+        list[str] | None,
+        typer.Option("--group", "-g", metavar="GROUP", help=f"only this group: {', '.join(workloads.every_group())} (may be repeated)"),
+    ] = None,
+    peer: Annotated[
+        list[str] | None, typer.Option(*arguments.PEER, metavar="NAME", help="only this allocator: a name or a library (may be repeated)")
+    ] = None,
+    reference: Annotated[str, typer.Option(metavar="NAME", help="what the others are compared with: a name or a library")] = "hakmem",
     pairs: Annotated[int | None, typer.Option(min=1, help="blocks of each workload (10 when no budget is given)")] = None,
-    budget: Annotated[str, typer.Option(help="time for everything: 90s, 5m, 1h")] = "",
-    size: Annotated[str, typer.Option(help="length of a run: short, default or full")] = "short",
+    budget: Annotated[str, typer.Option(metavar="TIME", help="time for everything: 90s, 5m, 1h")] = "",
+    size: Annotated[str, typer.Option(metavar=arguments.one_of(SCALES), help="length of a run")] = "short",
     with_real: Annotated[bool, typer.Option("--real", help="the real programs as well")] = False,
     install: Annotated[bool, typer.Option("--install", help="install what real programs need, from Debian")] = False,
     only_list: Annotated[bool, typer.Option("--list", help="list workloads and allocators; measure nothing")] = False,
     to_json: Annotated[str, typer.Option("--json", metavar="FILE", help="every run as JSON; - is standard output")] = "",
     seed: Annotated[int, typer.Option(help="of the order of the runs")] = 0,
-    quiet: Annotated[bool, typer.Option("--quiet", help="no progress, and no table for each workload")] = False,
+    quiet: Annotated[bool, typer.Option(*arguments.QUIET, help="no progress, and no table for each workload")] = False,
 ) -> int:
     """The mixed workload and the suite against every installed allocator: ratios of speed with intervals, and memory.
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from lab import files, outputs, results
-from lab.arguments import Pid
+from lab.arguments import Pid, one_of
 from lab.commands import explain
 from lab.errors import AskedWrongly
 from lab.explain import held
@@ -30,7 +30,7 @@ def command(
     ] = "",
     plot: Annotated[str, typer.Option("--plot", metavar="FILE", help="a picture: .svg, .png or .pdf")] = "",
     top: Annotated[int, typer.Option(min=0, help="functions and call paths that are shown")] = report.TOP,
-    sort: Annotated[str, typer.Option(help="by bytes: " + ", ".join(report.ORDERS))] = "live",
+    sort: Annotated[str, typer.Option(metavar=one_of(report.ORDERS), help="by bytes")] = "live",
     run: Annotated[str, typer.Option("--run", hidden=True)] = "",
     explained: Annotated[bool, typer.Option("--explain", hidden=True)] = False,
     to_json: Annotated[str, typer.Option("--json", metavar="FILE", help="also as JSON; - is standard output")] = "",

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from lab import peers, results
+from lab import arguments, peers, results
 from lab.errors import LabError
 from lab.peers import PeerResult, Step
 from lab.peers.recipe import Recipe
@@ -22,7 +22,7 @@ def command(
     build: Annotated[bool, typer.Option("--build/--no-build", help="make the peers that are missing, or only look")] = True,
     again: Annotated[bool, typer.Option("--again", help="make them even when they are there")] = False,
     to_json: Annotated[str, typer.Option("--json", metavar="FILE", help="also as JSON; - is standard output")] = "",
-    quiet: Annotated[bool, typer.Option("--quiet", help="no progress bar")] = False,
+    quiet: Annotated[bool, typer.Option(*arguments.QUIET, help="no progress bar")] = False,
 ) -> None:
     """The allocators to compare with: builds or installs what is missing, and says which versions are here.
 

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lab import durations, files, lineup, peers, programs, results, store, workloads
+from lab import arguments, durations, files, lineup, peers, programs, results, store, workloads
 from lab.errors import AskedWrongly, LabError
 from lab.model import Allocator, Machine, Workload
 from lab.progress import Progress, spoken_time
@@ -31,20 +31,23 @@ BUDGET, FULL_BUDGET = "14m", "60m"
 
 def command(
     full: Annotated[bool, typer.Option("--full", help="an hour: half of it the long run, and real programs")] = False,
-    peer: Annotated[list[str] | None, typer.Option("--peer", "-p", help="only this peer: a name or a library (may be repeated)")] = None,
-    subject: Annotated[str, typer.Option(help="the allocator that the page is about: a name or a library")] = "hakmem",
-    budget: Annotated[str, typer.Option(help=f"time for measuring: 5m, 1h (default {BUDGET}, with --full {FULL_BUDGET})")] = "",
-    section: Annotated[list[str] | None, typer.Option(help=f"only this section, of {', '.join(SECTIONS)} (may be repeated)")] = None,
-    workload: Annotated[list[str] | None, typer.Option("--workload", "-w", help="only this workload (may be repeated)")] = None,
-    group: Annotated[list[str] | None, typer.Option("--group", "-g", help="only this group of workloads (may be repeated)")] = None,
+    peer: Annotated[list[str] | None, typer.Option(*arguments.PEER, metavar="NAME", help="only this peer: a name or a library (may be repeated)")] = None,
+    subject: Annotated[str, typer.Option(metavar="NAME", help="the allocator that the page is about: a name or a library")] = "hakmem",
+    budget: Annotated[str, typer.Option(metavar="TIME", help=f"time for measuring: 5m, 1h (default {BUDGET}, with --full {FULL_BUDGET})")] = "",
+    section: Annotated[list[str] | None, typer.Option(metavar="SECTION", help=f"only this section: {', '.join(SECTIONS)} (may be repeated)")] = None,
+    workload: Annotated[list[str] | None, typer.Option("--workload", "-w", metavar="NAME", help="only this workload (may be repeated)")] = None,
+    group: Annotated[
+        list[str] | None,
+        typer.Option("--group", "-g", metavar="GROUP", help=f"only this group: {', '.join(workloads.every_group())} (may be repeated)"),
+    ] = None,
     with_real: Annotated[bool, typer.Option("--real", help="the real programs as well; --full has them")] = False,
     build: Annotated[bool, typer.Option("--build/--no-build", help="make the peers that are missing")] = True,
     out: Annotated[str, typer.Option(metavar="DIR", help="where the page goes (default: results/scorecard-DATE)")] = "",
     store_file: Annotated[str, typer.Option("--store", metavar="FILE", help="where results are kept (default: results/scorecards.jsonl)")] = "",
     to_json: Annotated[str, typer.Option("--json", metavar="FILE", help="the result as JSON; - is standard output")] = "",
-    cpu: Annotated[str, typer.Option(help="the CPU of workloads of one thread: its number, last, or any")] = "last",
+    cpu: Annotated[str, typer.Option(metavar=arguments.CPU, help="the CPU of workloads of one thread")] = "last",
     seed: Annotated[int, typer.Option(min=0, help="of the order of the runs")] = 0,
-    quiet: Annotated[bool, typer.Option("--quiet", help="no progress, no forecast")] = False,
+    quiet: Annotated[bool, typer.Option(*arguments.QUIET, help="no progress, no forecast")] = False,
 ) -> int:
     """One page that says where hakmem stands against all peers: speed, system calls, memory, long run, tail, start-up.
 

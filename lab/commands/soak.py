@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from lab import durations, lineup, programs, results, store
+from lab import arguments, durations, lineup, programs, results, store
 from lab.errors import AskedWrongly
 from lab.progress import Progress
 from lab.soak import sources, table
@@ -18,18 +18,18 @@ from lab.soak.outcome import Soak
 
 
 def command(
-    duration: Annotated[str, typer.Option(help="how long in all: 90s, 5m, 1h")] = "60m",
-    epoch: Annotated[str, typer.Option(help="about how long an epoch of one allocator is")] = "10s",
+    duration: Annotated[str, typer.Option(metavar="TIME", help="how long in all: 90s, 5m, 1h")] = "60m",
+    epoch: Annotated[str, typer.Option(metavar="TIME", help="about how long an epoch of one allocator is")] = "10s",
     epoch_iters: Annotated[int, typer.Option(min=0, help="operations of an epoch, in place of --epoch")] = 0,
-    model: Annotated[str, typer.Option(help="single: one process each; steps: a process per epoch")] = "single",
-    allocator: Annotated[list[str] | None, typer.Option(help="who takes part, once for each (default: all)")] = None,
+    model: Annotated[str, typer.Option(metavar=arguments.one_of(sources.MODELS), help="single: one process each; steps: a process per epoch")] = "single",
+    allocator: Annotated[list[str] | None, typer.Option(*arguments.ALLOCATOR, metavar="NAME", help="who takes part, once for each (default: all)")] = None,
     ws: Annotated[int, typer.Option(min=1, help="slots of the workload")] = 400,
-    profile: Annotated[str, typer.Option(help="HAKMEM_PROFILE of hakmem: speed, balanced, lean")] = "",
-    out: Annotated[str, typer.Option(help="directory for CSV, plots and JSON (default: results/soak-DATE)")] = "",
-    cpu: Annotated[str, typer.Option(help="the CPU that all share: its number, last, or any")] = "last",
+    profile: Annotated[str, typer.Option(metavar=arguments.one_of(lineup.PROFILES), help="HAKMEM_PROFILE of hakmem")] = "",
+    out: Annotated[str, typer.Option(metavar="DIR", help="directory for CSV, plots and JSON (default: results/soak-DATE)")] = "",
+    cpu: Annotated[str, typer.Option(metavar=arguments.CPU, help="the CPU that all share")] = "last",
     seed: Annotated[int, typer.Option(min=0, help="of the workload and of the order")] = 1,
     to_json: Annotated[str, typer.Option("--json", metavar="FILE", help="also as JSON; - is standard output")] = "",
-    quiet: Annotated[bool, typer.Option("--quiet", help="no progress bar")] = False,
+    quiet: Annotated[bool, typer.Option(*arguments.QUIET, help="no progress bar")] = False,
 ) -> int:
     """Does an allocator stay as fast and as small as it began? Hours of the mixed workload, all of them in turn.
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lab import curves, durations, files, lineup, programs, results, steadiness, store, tail, tail_table
+from lab import arguments, curves, durations, files, lineup, programs, results, steadiness, store, tail, tail_table
 from lab.curves import Chart, draw
 from lab.model import Workload
 from lab.progress import Progress
@@ -25,15 +25,17 @@ def command(
     runs: Annotated[int, typer.Option(min=1, help="runs of each allocator, merged")] = 20,
     iters: Annotated[int, typer.Option(min=1, help="timed calls of a run")] = 2_000_000,
     epochs: Annotated[int, typer.Option(min=0, help="epochs of each allocator for the epoch proxy; 0: without")] = 20,
-    epoch: Annotated[str, typer.Option(help="about how long an epoch is")] = "1s",
-    allocator: Annotated[list[str] | None, typer.Option(help="who takes part, once for each (default: all)")] = None,
+    epoch: Annotated[str, typer.Option(metavar="TIME", help="about how long an epoch is")] = "1s",
+    allocator: Annotated[list[str] | None, typer.Option(*arguments.ALLOCATOR, metavar="NAME", help="who takes part, once for each (default: all)")] = None,
     ws: Annotated[int, typer.Option(min=1, help="slots of the workload")] = 400,
-    profile: Annotated[str, typer.Option(help="HAKMEM_PROFILE of hakmem: speed, balanced, lean")] = "",
-    plot: Annotated[str, typer.Option(help="percentile curves: .svg, .png or .pdf, else .svg and .png; %s in it is malloc or free")] = "",
-    cpu: Annotated[str, typer.Option(help="the CPU that all share: its number, last, or any")] = "last",
+    profile: Annotated[str, typer.Option(metavar=arguments.one_of(lineup.PROFILES), help="HAKMEM_PROFILE of hakmem")] = "",
+    plot: Annotated[
+        str, typer.Option(metavar="FILE", help="percentile curves: .svg, .png or .pdf, else .svg and .png; %s in it is malloc or free")
+    ] = "",
+    cpu: Annotated[str, typer.Option(metavar=arguments.CPU, help="the CPU that all share")] = "last",
     seed: Annotated[int, typer.Option(min=0, help="of the workload and of the order")] = 1,
     to_json: Annotated[str, typer.Option("--json", metavar="FILE", help="also as JSON; - is standard output")] = "",
-    quiet: Annotated[bool, typer.Option("--quiet", help="no progress bar")] = False,
+    quiet: Annotated[bool, typer.Option(*arguments.QUIET, help="no progress bar")] = False,
 ) -> int:
     """How slow is the slowest call in a hundred, in ten thousand? malloc and free of the mixed workload, one by one.
 

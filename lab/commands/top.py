@@ -16,7 +16,7 @@ from rich.live import Live
 from rich.text import Text
 
 from lab import durations, results
-from lab.arguments import Pid
+from lab.arguments import Pid, one_of
 from lab.errors import AskedWrongly, LabError
 from lab.explain import snapshot, watch
 from lab.explain.problems import NoProcess, process_id
@@ -30,7 +30,7 @@ def command(
     interval: Annotated[str, typer.Option("--interval", "-i", metavar="TIME", help="between two looks: 500ms, 2s")] = "2s",
     count: Annotated[int, typer.Option("--count", "-n", min=0, help="looks; 0: until the process ends, or Ctrl-C")] = 0,
     top: Annotated[int, typer.Option(min=0, help="size classes that are shown")] = 12,
-    sort: Annotated[str, typer.Option(help="of size classes: " + ", ".join(watch.ORDERS))] = "live",
+    sort: Annotated[str, typer.Option(metavar=one_of(watch.ORDERS), help="of size classes")] = "live",
     estimate: Annotated[bool, typer.Option("--estimate", help="do without /proc/PID/pagemap")] = False,
     to_json: Annotated[str, typer.Option("--json", metavar="FILE", help="a line a look; - is standard output")] = "",
 ) -> int:

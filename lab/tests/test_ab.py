@@ -1,13 +1,14 @@
 """`hakmem ab` from the command line: on a simulated machine, and once for real with a factor nobody can miss."""
 
 import json
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from lab import builds, cli, pairs, peers, record, streams, workloads
+from lab import builds, cli, lineup, pairs, peers, record, streams, workloads
 from lab.commands import ab
 from lab.model import Workload
 from lab.tests.compiled import compiled
@@ -195,7 +196,7 @@ def test_the_controls_pass_and_fail(simulated, monkeypatch, capsys):
         (["good", "slow", "--price"], "takes two sides"),
         (["good", "slow", "--level", "x"], "unknown level"),
         (["good", "slow", "--metric", "x"], "unknown metric"),
-        (["good", "slow", "--cpu", "9999"], "cannot pin"),
+        (["good", "slow", "--cpu", "9999"], "--cpu is last, any, or one of"),
         (["good", "slow", "--budget", "0"], "budget"),
         (["--box", "nonsense"], "unknown box"),
         (["--opt", "PREWARM"], "NAME=a,b"),
@@ -210,6 +211,13 @@ def test_what_does_not_fit_is_refused(simulated, monkeypatch, words, said, capsy
         monkeypatch.setattr(builds, "build", lambda variant: "unused")
     assert cli.main(["ab", *words]) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("word, pinned", [("last", True), ("auto", True), ("any", False), ("off", False)])
+def test_the_words_for_a_cpu_are_those_of_the_other_commands_and_the_earlier_ones(simulated, word, pinned):
+    assert cli.main(["ab", "good", "slow", "-q", "--no-record", "--max-pairs", "1", "--cpu", word]) == 0
+    assert {cpu is not None for _, cpu in simulated.runs} == {pinned}
+    assert lineup.cpu_of(word) == (max(os.sched_getaffinity(0)) if pinned else None)
 
 
 def test_the_tables_of_the_source_are_read():

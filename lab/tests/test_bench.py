@@ -11,7 +11,7 @@ import sys
 import pytest
 from rich.console import Console
 
-from lab import bench_tables, campaign, cli, programs, streams
+from lab import bench_tables, campaign, cli, programs, streams, workloads
 from lab.commands import bench
 from lab.errors import CrashError
 from lab.model import Workload
@@ -237,6 +237,12 @@ def test_ctrl_c_ends_the_command_with_status_130_and_what_was_measured():
     assert command.returncode == 130 and "interrupted" in out + err
 
 
+def test_a_workload_of_a_group_is_that_workload_alone():
+    assert [each.name for each in workloads.choose(["larson"], ["threads", "real"])] == ["larson"]
+    assert {each.name for each in workloads.choose(["perl"], ["real"])} <= {"perl"}
+    assert len(workloads.choose([], ["threads"])) > 1
+
+
 def test_the_list_names_every_workload(capsys):
     assert cli.main(["bench", "--list"]) == 0
     said = capsys.readouterr().out
@@ -253,6 +259,8 @@ def test_the_list_names_every_workload(capsys):
         (["--size", "huge"], "huge"),
         (["--pairs", "0"], "pairs"),
         (["-p", "nomalloc", "-w", "tree"], "nomalloc"),
+        (["-g", "threads", "-w", "larson", "-w", "tree"], "tree is not in the group threads but in structures"),
+        (["-g", "real", "-w", "tree"], "add --group structures"),
     ],
 )
 def test_what_does_not_exist_ends_with_status_2(words, said, capsys):

@@ -13,6 +13,7 @@ import types
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import pytest
 import typer
 
@@ -226,6 +227,27 @@ def test_a_command_about_a_process_says_that_it_takes_its_number(name: str, caps
     said = capsys.readouterr().out
     assert f"hakmem {name} [OPTIONS] PID" in said and "words" not in said
     assert [line.strip("│ ").split()[:4] for line in said.splitlines() if "the process  " in line][0] == ["*", "pid", "NUMBER", "the"]
+
+
+MEASURING = ("bench", "ab", "soak", "tail", "scorecard")
+
+
+@pytest.mark.parametrize("name", MEASURING)
+def test_the_same_option_has_the_same_names_everywhere(name: str) -> None:
+    options = {word for parameter in cli.application(name).params for word in parameter.opts}
+    assert {"--quiet", "-q", "--json", "--seed"} <= options
+    assert not {"--peer", "--allocator"} & options or {"--peer", "--allocator", "-p"} <= options
+
+
+@pytest.mark.parametrize("name", list(cli.COMMANDS))
+def test_the_help_says_what_an_option_takes(name: str) -> None:
+    """FILE, TIME, or the choices: TEXT only where any text will do."""
+    texts = {
+        parameter.name
+        for parameter in cli.application(name).params
+        if isinstance(parameter, click.Option) and not parameter.hidden and parameter.make_metavar() == "TEXT"
+    }
+    assert texts <= {"reason"}
 
 
 @pytest.mark.parametrize("name", list(cli.COMMANDS))

@@ -87,7 +87,8 @@ def test_every_source_has_a_row_and_every_row_an_answer_to_whom_it_follows():
 def test_names_and_groups_choose():
     assert [row.name for row in suite.choose(["tree", "mixed_400"], None)] == ["mixed_400", "tree"]
     assert {row.group for row in suite.choose(None, ["bursts"])} == {"bursts"}
-    assert {row.name for row in suite.choose(["tree"], ["growth"])} == {"tree", "leak", "phases"}
+    assert {row.name for row in suite.choose(None, ["growth"])} == {"leak", "phases"}
+    assert [row.name for row in suite.choose(["tree", "leak"], ["growth"])] == ["leak"], "only these of only those"
     assert suite.choose(None, None) == list(suite.ROWS)
 
 
