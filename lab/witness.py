@@ -93,8 +93,14 @@ def _check_library(allocator: Allocator) -> None:
         return
     if not os.path.isfile(path):
         raise WitnessError(f"there is no library at {path}", f"`hakmem peers {allocator.name}`, or `hakmem build`, makes it")
-    if any(letter in path for letter in " :\t"):
-        raise WitnessError(f"LD_PRELOAD cannot carry the path '{path}'", "move the tree to a path without spaces and colons")
+    if _separates(path):
+        what = "move the tree" if _separates(str(ROOT)) and Path(path).is_relative_to(ROOT) else "copy the library, or link to it,"
+        raise WitnessError(f"LD_PRELOAD cannot carry the path '{path}'", f"{what} to a path without spaces and colons")
+
+
+def _separates(path: str) -> bool:
+    """Whether the loader would take it for several."""
+    return any(letter in path for letter in " :\t")
 
 
 def _check_command(command: Sequence[str], env: Mapping[str, str]) -> None:

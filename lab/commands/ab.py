@@ -125,10 +125,16 @@ def command(
 def _one_question(
     a: str | None, b: str | None, box: str | None, opt: str | None, price: bool, power: bool, control: bool
 ) -> None:
-    asked = [bool(a), bool(box), bool(opt), price, power, control]
-    if sum(asked) != 1 or bool(a) != bool(b):
+    questions = {"A B": a, "--box": box, "--opt": opt, "--price": price, "--power": power, "--control": control}
+    asked = [name for name, given in questions.items() if given]
+    if not asked:
         raise AskedWrongly("ab takes two sides: A B, --box NAME or --opt NAME=a,b; or --price, --power, --control",
                            "`hakmem ab --help` lists them")  # fmt: skip
+    if len(asked) > 1:
+        raise AskedWrongly(f"ab answers one question at a time, not {' and '.join(asked)}",
+                           "leave out all but one: only A B takes sides, the others are of --variant")  # fmt: skip
+    if a and not b:
+        raise AskedWrongly(f"ab takes two sides: there is nothing to compare {a} with", f"name the candidate as well: ab {a} B")
 
 
 def _cpu(word: str) -> int | None:

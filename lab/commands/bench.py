@@ -91,6 +91,8 @@ def _allocators(reference: str, names: list[str]) -> list[Allocator]:
     others = [each for each in others if each.path != first.path]
     if len({each.name for each in [first, *others]}) <= len(others):
         raise AskedWrongly("two allocators have the same name", "name a library yourself: --peer label=/path/to/library.so")
+    if not others and names:
+        raise AskedWrongly(f"there is nothing to compare with: {first.name} is the reference itself", "name another --peer, or another --reference")
     if not others:
         raise LabError("there is nothing to compare with", "`hakmem peers` makes other allocators")
     return [first, *others]

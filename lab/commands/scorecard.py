@@ -133,6 +133,8 @@ def _allocators(subject: str, names: Sequence[str] | None, build: bool, quiet: b
     if not names or any(name in peers.GLIBC_NAMES for name in names):
         found.append(peers.glibc())
     others = [each for each in found if each.path != first.path]
+    if not others and names and not missing:
+        raise AskedWrongly(f"there is nothing to compare with: {first.name} is the subject itself", "name another --peer, or another --subject")
     if not others:
         raise LabError("there is nothing to compare with", "`hakmem peers` makes other allocators")
     if len({each.name for each in [first, *others]}) <= len(others):

@@ -192,8 +192,10 @@ def test_the_controls_pass_and_fail(simulated, monkeypatch, capsys):
     "words, said",
     [
         ([], "takes two sides"),
-        (["good"], "takes two sides"),
-        (["good", "slow", "--price"], "takes two sides"),
+        (["good"], "nothing to compare good with"),
+        (["good", "slow", "--price"], "one question at a time, not A B and --price"),
+        (["good", "slow", "--power"], "not A B and --power\n  leave out all but one"),
+        (["good", "--box", "tax"], "not A B and --box"),
         (["good", "slow", "--level", "x"], "unknown level"),
         (["good", "slow", "--metric", "x"], "unknown metric"),
         (["good", "slow", "--cpu", "9999"], "--cpu is last, any, or one of"),

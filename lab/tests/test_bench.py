@@ -260,6 +260,7 @@ def test_the_list_names_every_workload(capsys):
         (["--pairs", "0"], "pairs"),
         (["-p", "nomalloc", "-w", "tree"], "nomalloc"),
         (["-g", "threads", "-w", "larson", "-w", "tree"], "tree is not in the group threads but in structures"),
+        (["--reference", "glibc", "-p", "glibc", "-w", "tree"], "glibc is the reference itself\n  name another --peer"),
         (["-g", "real", "-w", "tree"], "add --group structures"),
     ],
 )

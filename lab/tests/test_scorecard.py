@@ -818,7 +818,7 @@ def test_a_file_of_somebody_else_is_no_store(tmp_path, capsys, content):
         (["--section", "nope"], 2, "nope"),
         (["--budget", "soon"], 2, "soon"),
         (["-w", "nope"], 2, "nope"),
-        (["--subject", "glibc"], 1, "nothing to compare with"),
+        (["--subject", "glibc"], 2, "nothing to compare with: glibc is the subject itself"),
         (["--subject", "/nowhere/lib.so"], 1, "/nowhere/lib.so"),
         (["--out", "/proc/nowhere"], 1, "cannot write"),
         (["--out", "/dev/null/nowhere"], 1, "/dev/null is no directory"),

@@ -177,3 +177,14 @@ def test_a_process_that_died_while_it_reported_is_left_out() -> None:
     assert [testimony.program for testimony in said] == ["/bin/a"]
     assert said[0].owners == {"malloc": "/lib/x.so"} and said[0].bound == [("free", "/lib/x.so", "/bin/a")]
     assert said[0].served == "other"
+
+
+@pytest.mark.parametrize("root, said", [("/a tree", "move the tree to a path"), ("/tree", "copy the library, or link to it, to a path")])
+def test_a_path_that_cannot_be_preloaded_says_what_has_to_move(monkeypatch, tmp_path, root, said):
+    library = tmp_path.joinpath(root[1:], "my lib.so")
+    library.parent.mkdir()
+    library.touch()
+    monkeypatch.setattr(witness, "ROOT", library.parent)
+    with pytest.raises(WitnessError, match="cannot carry the path") as caught:
+        witness.prove(Allocator("mine", str(library), "", "", "mine"), ["true"], {})
+    assert said in caught.value.fix
