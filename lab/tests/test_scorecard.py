@@ -823,7 +823,7 @@ def test_a_file_of_somebody_else_is_no_store(tmp_path, capsys, content):
         (["--out", "/proc/nowhere"], 1, "cannot write"),
         (["--out", "/dev/null/nowhere"], 1, "/dev/null is no directory"),
         (["--store", "/dev"], 1, "cannot write /dev: it is a directory"),
-        (["--store", "/dev/full"], 2, "/dev/full is no regular file"),
+        (["--store", "/dev/null", "--budget", "1s", "--section", "startup"], 2, "/dev/null is no regular file"),
     ],
 )
 def test_what_cannot_be_done_is_said_before_anything_is_measured(tmp_path, capsys, words, status, said):
