@@ -11,9 +11,9 @@ enum { LOCK_FREE, LOCK_HELD, LOCK_WAITED_FOR };
  * is one CPU: who holds the lock cannot run meanwhile. */
 #define LOCK_SPINS 64
 
-/* Set before a lock is taken and cleared after it is released: in between, a signal's handler sees a lock that is held. */
 static THREAD_LOCAL struct {
-    uint32_t held; /* bit per rank */
+    uint32_t held;  /* bit per rank; kept where the box asserts is open */
+    uint16_t depth; /* locks that are held or waited for: a signal's handler finds none that is not counted */
     bool forking;
 } lock_thread;
 
@@ -23,7 +23,18 @@ static uint32_t lock_bit(const struct lock *lock) {
 
 static void lock_set_held(const struct lock *lock, bool held) {
     lock_thread.held = held ? lock_thread.held | lock_bit(lock) : lock_thread.held & ~lock_bit(lock);
+}
+
+/* Before it is taken. */
+static void lock_enter(void) {
+    lock_thread.depth++;
     atomic_signal_fence(memory_order_seq_cst);
+}
+
+/* After it was released, or not taken. */
+static void lock_leave(void) {
+    atomic_signal_fence(memory_order_seq_cst);
+    lock_thread.depth--;
 }
 
 /* Pairs with the release in lock_release. */
@@ -44,34 +55,39 @@ static COLD void lock_wait(struct lock *lock) {
         os_wait(&lock->state, LOCK_WAITED_FOR);
 }
 
-bool lock_take(struct lock *lock) {
+NOINLINE bool lock_take(struct lock *lock) {
     if (UNLIKELY(lock_thread.forking))
         return false;
     ASSERT(P1, (lock_thread.held & (2 * lock_bit(lock) - 1)) == 0);
-    lock_set_held(lock, true);
+    lock_enter();
     bool waits = !lock_change(lock);
     if (UNLIKELY(waits))
         lock_wait(lock);
+    if (has(asserts))
+        lock_set_held(lock, true);
     return waits;
 }
 
 bool lock_try(struct lock *lock) {
     if (UNLIKELY(lock_thread.forking))
         return true;
-    uint32_t before = lock_thread.held;
-    lock_set_held(lock, true);
-    if (lock_change(lock))
-        return true;
-    lock_thread.held = before;
-    return false;
+    lock_enter();
+    bool taken = lock_change(lock);
+    if (!taken)
+        lock_leave();
+    else if (has(asserts))
+        lock_set_held(lock, true);
+    return taken;
 }
 
-void lock_release(struct lock *lock) {
+NOINLINE void lock_release(struct lock *lock) {
     if (UNLIKELY(lock_thread.forking))
         return;
+    if (has(asserts))
+        lock_set_held(lock, false);
     uint32_t before = atomic_exchange_explicit(&lock->state, LOCK_FREE, memory_order_release);
     ASSERT(P2, before != LOCK_FREE);
-    lock_set_held(lock, false);
+    lock_leave();
     if (before == LOCK_WAITED_FOR)
         os_wake(&lock->state, 1);
 }
@@ -84,7 +100,7 @@ void lock_note(const struct lock *lock, bool held) {
 }
 
 bool lock_holds_any(void) {
-    return lock_thread.held != 0;
+    return lock_thread.depth != 0;
 }
 
 void lock_forking(bool on) {
