@@ -9,8 +9,12 @@ enum { SEAT_LOOKS = 2000 };             /* at a seat, before sleeping between tw
 THREAD_LOCAL struct favour_seat *favour_seat;
 
 void favour_prepare(bool first) {
-    if (!os_barrier_ready() && os_is_alone(first) && !os_is_filtered())
+    if (os_barrier_ready() || !os_is_alone(first))
+        return;
+    if (!os_is_filtered())
         os_barrier_prepare();
+    else if (first)
+        os_note_inherited_filter();
 }
 
 static bool favour_may_be_given(void) {

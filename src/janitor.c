@@ -169,17 +169,26 @@ static void *janitor_run(void *nothing) {
     return nothing;
 }
 
-/* 0, or the number of the error. Signals are blocked from its first instruction on. A filter of system calls may kill a
- * process for clone: with one, none is started; nor in a child that libc knows nothing of, which may end without it. */
+/* Whether none is to be started, and with which error. A filter of system calls may kill a process for clone: not for that of a container, or a service, in
+ * which the program has made threads itself. In a child that libc knows nothing of none is, as it may end without it, or its memory may be the
+ * parent's, which may have one. */
+static int janitor_may_not_start(void) {
+    bool inherits = os_inherits_filter();
+    if (inherits && atomic_load_explicit(&janitor.threads, memory_order_relaxed) < 2)
+        return ECHILD;
+    if (!inherits && os_is_filtered())
+        return EINVAL;
+    return os_is_unknown_child() ? ECHILD : 0;
+}
+
+/* 0, or the number of the error. Signals are blocked from its first instruction on. */
 static int janitor_start(void) {
-    int kept = errno, refused = EINVAL;
+    int kept = errno, refused = janitor_may_not_start();
     sigset_t all;
     pthread_attr_t attributes;
     pthread_t thread;
-    bool filtered = os_is_filtered();
-    if (!filtered && os_is_unknown_child()) {
-        refused = ECHILD; /* the memory may be the parent's, which may have one */
-    } else if (!filtered && pthread_attr_init(&attributes) == 0) {
+    if (refused == 0 && (refused = pthread_attr_init(&attributes)) == 0) {
+        refused = EINVAL;
         sigfillset(&all);
         pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
         pthread_sigmask(SIG_SETMASK, &all, &janitor.mask);

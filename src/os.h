@@ -192,6 +192,12 @@ bool os_is_filtered(void);
 /* Who reads the processor's counter, as libc does for the time, will be ended by a signal. Any thread. */
 void os_note_no_clock(void);
 
+/* A filter looks on from the first call of the process on. */
+void os_note_inherited_filter(void);
+
+/* True when os_note_inherited_filter was called, and os_note_filter was not: what the process has been allowed to do, it may do again. */
+bool os_inherits_filter(void);
+
 /* There will be a filter. From here on no call is made that libc's malloc would not make, but advice. Any thread. */
 void os_note_filter(void);
 

@@ -56,6 +56,7 @@ static struct {
     _Atomic bool barrier;     /* that was registered; relaxed: seen late, it costs a call */
     _Atomic bool
         filtered; /* by a filter that was told of; relaxed: the thread that sets one has told itself */
+    _Atomic bool inherits;   /* a filter that was there when the process began; relaxed, as above */
     _Atomic uint64_t random; /* state of the generator that stands in for getrandom */
     int kept_fd;             /* a duplicate of standard error, 0 if none; and the file that it meant then */
     dev_t kept_device;
@@ -612,6 +613,14 @@ void os_note_no_clock(void) {
 void os_note_filter(void) {
     atomic_store_explicit(&os_state.filtered, true, memory_order_relaxed);
     atomic_store_explicit(&os_state.named, OS_NO_NAMES, memory_order_relaxed);
+}
+
+void os_note_inherited_filter(void) {
+    atomic_store_explicit(&os_state.inherits, true, memory_order_relaxed);
+}
+
+bool os_inherits_filter(void) {
+    return atomic_load_explicit(&os_state.inherits, memory_order_relaxed) && !os_knows_of_filter();
 }
 
 bool os_is_filtered(void) {

@@ -80,6 +80,7 @@ static void favour_asks_beforehand_while_there_is_one_thread(void **state) {
     favour_prepare(true);
     assert_int_equal(fake.asked, 1);
     assert_int_equal(atomic_load(&fake.barriers), 0);
+    assert_true(os_inherits_filter()); /* it was there first */
     fake.filtered = false;
     favour_prepare(true);
     assert_int_equal(atomic_load(&fake.barriers), 1);

@@ -48,8 +48,14 @@ static void fake_wait_for(_Atomic uint32_t *word, uint32_t expected, uint64_t ns
 static bool fake_filtered_later;
 static _Atomic unsigned fake_barriers;
 
+static bool fake_filtered, fake_inherits; /* from the beginning; by who started the process */
+
 static bool fake_is_filtered(void) {
-    return fake_filtered_later && fake_running > 0;
+    return fake_filtered || (fake_filtered_later && fake_running > 0);
+}
+
+static bool fake_inherits_filter(void) {
+    return fake_inherits;
 }
 
 static bool fake_prepare(void) {
@@ -79,12 +85,14 @@ static bool fake_program_asks(const struct os_text *libc) {
 #define pthread_create fake_thread
 #define os_wait_for fake_wait_for
 #define os_is_filtered fake_is_filtered
+#define os_inherits_filter fake_inherits_filter
 #define os_barrier_prepare fake_prepare
 #define os_is_alone fake_is_alone
 #include "../../src/janitor.c"
 #undef pthread_create
 #undef os_wait_for
 #undef os_is_filtered
+#undef os_inherits_filter
 #undef os_barrier_prepare
 #undef os_is_alone
 #undef os_program_asks_for_threads
@@ -730,6 +738,33 @@ static void janitor_asks_for_no_barriers_below_a_filter(void **state) {
     fake_filtered_later = false;
 }
 
+/* Where the process was begun under a filter there may be one as soon as the program has made a thread; where it has set one itself, never. */
+static void janitor_comes_below_a_filter_behind_another_thread(void **state) {
+    (void)state;
+    janitor_configure(1, true);
+    fake_filtered = fake_inherits = true;
+    mine.flushed += JANITOR_LEAST;
+    fake.waiting = JANITOR_LEAST;
+    janitor_after_free(outside());
+    assert_int_equal(atomic_load(&janitor.state), JANITOR_NONE);
+    janitor_thread_came();
+    mine.flushed += JANITOR_LEAST;
+    fake.waiting = JANITOR_LEAST;
+    janitor_after_free(outside());
+    await_state(JANITOR_RUNS);
+    janitor_thread_went();
+    let_go();
+    fake_inherits = false;
+    janitor_thread_came();
+    mine.flushed += JANITOR_LEAST;
+    fake.waiting = JANITOR_LEAST;
+    janitor_after_free(outside());
+    assert_int_equal(atomic_load(&janitor.state), JANITOR_REFUSED);
+    janitor_thread_went();
+    fake_filtered = false;
+    atomic_store(&janitor.state, JANITOR_NONE); /* the others' is none */
+}
+
 static void janitor_is_started_anew_in_a_child(void **state) {
     (void)state;
     janitor_configure(1, true);
@@ -763,6 +798,7 @@ int main(void) {
         cmocka_unit_test_setup(janitor_P4_is_there_for_whoever_comes_meanwhile, setup),
         cmocka_unit_test_setup(janitor_tries_again_later, setup),
         cmocka_unit_test_setup(janitor_asks_for_no_barriers_below_a_filter, setup),
+        cmocka_unit_test_setup(janitor_comes_below_a_filter_behind_another_thread, setup),
         cmocka_unit_test_setup(janitor_tries_again_with_a_larger_stack, setup),
         cmocka_unit_test_setup(janitor_is_started_anew_in_a_child,
                                setup), /* last: the one of before is still there */
