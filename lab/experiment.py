@@ -40,8 +40,8 @@ class Outcome:
     @property
     def change(self) -> str:
         """The estimate with its interval, for people; what was counted needs none."""
-        counted = self.comparison.metric == "instructions"
-        return f"{100 * self.interval.change:+.2f} % [counted]" if counted else str(self.interval)
+        exact = self.comparison.metric == "instructions"
+        return f"{signed(100 * self.interval.change)} % [counted]" if exact else str(self.interval)
 
     @property
     def said(self) -> str:
@@ -101,7 +101,7 @@ def reason_of(
     if interval.n < statistics.FEWEST_BLOCKS:
         return f"too few blocks for a verdict: {interval.n}, and at least {statistics.FEWEST_BLOCKS} are needed"
     if not can_be_judged(comparison):
-        return f"interrupted after {interval.n} blocks: no verdict, {statistics.MINIMUM_BLOCKS} are wanted of a run that somebody ends"
+        return f"interrupted after {counted(interval.n, 'block')}: no verdict, {statistics.MINIMUM_BLOCKS} are wanted of a run that somebody ends"
     if verdict != "NEUTRAL":
         way = "faster" if verdict == "GO" else "slower"
         line = f"{100 * abs(interval.change):.2f} % {way}: beyond {limit}, and the interval leaves out zero"

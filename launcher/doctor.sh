@@ -21,13 +21,11 @@ wrong() {
     wrongs=$((wrongs + 1))
 }
 
-# check_others PID LIBRARY: allocators that were preloaded before it, as the process was started.
+# check_others PID: allocators that were preloaded before it, as the process was started.
 check_others() {
     list=$({ tr '\0' '\n' <"/proc/$1/environ"; } 2>/dev/null | sed -n 's/^LD_PRELOAD=//p' | plain)
     for other in $(preloaded "$list"); do
-        case ${other##*/} in
-            libhakmem*) return 0 ;;
-        esac
+        ! is_hakmem "$other" || return 0
         ! is_allocator "$other" || wrong "$other stands before it in LD_PRELOAD of process $1, and serves it: start it with LD_PRELOAD unset"
     done
 }
@@ -49,7 +47,7 @@ check_process() {
     loaded=$(sed -n 's/.* \(\/.*libhakmem[^/]*\)$/\1/p' "/proc/$1/maps" | sort -u | plain)
     if [ -n "$loaded" ]; then
         fine "process $1 has loaded $loaded"
-        check_others "$1" "$loaded"
+        check_others "$1"
     elif grep -qa HAKMEM_PURGE_DELAY "/proc/$1/exe" 2>/dev/null; then
         fine "process $1 is linked with hakmem's archive: $(readlink "/proc/$1/exe" | plain)"
     else
@@ -161,13 +159,9 @@ check_medium_pages() {
 check_environment() {
     [ -n "$preload" ] || fine 'LD_PRELOAD is empty'
     for other in $(preloaded "$preload"); do
-        case $other in
-            */libhakmem*) name=hakmem ;;
-            *) name=$other ;;
-        esac
         if [ "${other#*/}" != "$other" ] && [ ! -e "$other" ]; then
             wrong "LD_PRELOAD names $other, which is not there: every program says so, and runs without it; unset it"
-        elif [ "$name" = hakmem ]; then
+        elif is_hakmem "$other"; then
             fine "LD_PRELOAD names $other: programs started from here run on it"
         elif is_allocator "$other"; then
             note "LD_PRELOAD names $other, an allocator: where it stands before hakmem it serves, and \`hakmem run\` cannot help it; unset it"

@@ -30,7 +30,7 @@ EXPORT void *dlopen(const char *file, int mode) {
     return next(file, lifecycle_forced() ? mode : mode & ~RTLD_DEEPBIND);
 }
 
-/* A thread may also be forbidden to read the processor's counter, as the filter of mode 1 does. A filter of system calls may kill for any call that asks whether there is one. Who sets one says so here first: libseccomp, and whoever may
+/* A filter of system calls may kill for any call that asks whether there is one. Who sets one says so here first: libseccomp, and whoever may
  * not do without, by giving up new privileges. As libc's, which passes on five words. */
 EXPORT int prctl(int option, ...) {
     unsigned long words[4];
@@ -41,6 +41,7 @@ EXPORT int prctl(int option, ...) {
     va_end(list);
     if (option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS)
         janitor_note_filter();
+    /* The processor's counter is forbidden, by mode 1 of filters, too. */
     if ((option == PR_SET_TSC && words[0] == PR_TSC_SIGSEGV) ||
         (option == PR_SET_SECCOMP && words[0] == SECCOMP_MODE_STRICT))
         os_note_no_clock();

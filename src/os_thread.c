@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <linux/kcmp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -112,12 +113,11 @@ COLD bool os_is_unknown_child(void) {
 }
 
 COLD bool os_shares_memory(void) {
-    enum { COMPARE_MEMORY = 1 }; /* KCMP_VM: kcmp(2) */
-    int error, kind = COMPARE_MEMORY;
+    int error;
     if (os_is_filtered()) /* it may kill for that */
         return true;
     long parent = os_ask(&error, SYS_getppid, 0, 0, 0, 0, 0, 0);
-    long order = os_ask(&error, SYS_kcmp, os_process_number(), parent, kind, 0, 0, 0);
+    long order = os_ask(&error, SYS_kcmp, os_process_number(), parent, KCMP_VM, 0, 0, 0);
     return error != 0 || order == 0;
 }
 

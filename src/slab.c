@@ -195,8 +195,7 @@ unsigned slab_pop_apart(struct slab *slab, void **end, unsigned count) {
 
 /* The blocks of word `word` that were ever carved. */
 static uint64_t slab_carved_bits(const struct slab *slab, unsigned word) {
-    unsigned below = slab->carved > word * 64 ? slab->carved - word * 64 : 0;
-    return below >= 64 ? ~0ULL : (1ULL << below) - 1;
+    return slab->carved > word * 64 ? slab_span(word * 64, slab->carved) : 0;
 }
 
 uint64_t slab_push_word(struct slab *slab, unsigned word, uint64_t bits) {

@@ -265,20 +265,18 @@ static ALWAYS_INLINE uint64_t slab_span(uint64_t from, uint64_t end) {
     return (from ^ end) < 64 ? bits & ~(~0ULL << end % 64) : bits;
 }
 
-/* Puts back `count` neighbours, at least one, the lowest of which starts there, if all of them may be. False: nothing has changed. */
+/* Puts back `count` neighbours, the lowest of which starts there, if all of them may be. False: nothing has changed. */
 static inline bool slab_push_neighbours(struct slab *slab, uintptr_t lowest, unsigned count) {
     uint64_t number, taken = 0;
     bool starts = sizeclass_divide(lowest - (uintptr_t)slab->start, slab->inverse, &number);
-    uint64_t from = number, end = number + count;
+    uint64_t end = number + count;
     if (UNLIKELY(!starts || end > slab->carved))
         return false;
-    do {
+    for (uint64_t from = number; from < end; from = (from | 63) + 1)
         taken |= slab->bits[from / 64] & slab_span(from, end);
-        from = (from | 63) + 1;
-    } while (from < end);
     if (UNLIKELY(taken))
         return false;
-    for (from = number; from < end; from = (from | 63) + 1)
+    for (uint64_t from = number; from < end; from = (from | 63) + 1)
         slab_set_word(slab, (unsigned)(from / 64), slab_span(from, end));
     slab_count_free(slab, count);
     return true;

@@ -17,6 +17,7 @@ from lab.model import Machine
 from lab.scorecard.bars import bars
 from lab.scorecard.card import SECTIONS, Calls, LongRun, Memory, Scorecard, Speed, SpeedRow, Startup, StartupRow, load
 from lab.scorecard.words import mb, percent
+from lab.spoken import counted
 from lab.statistics import FEWEST_BLOCKS
 from lab.steadiness import WANTED_EPOCHS
 
@@ -119,7 +120,7 @@ def _spoken(found: Figures) -> str:
     for kind, what in (("speed", "speed"), ("peak", "peak memory")):
         workloads = {key[1] for key in found if key[0] == kind}
         if workloads:
-            words.append(f"{what} on {len(workloads)} workload{'s' * (len(workloads) > 1)}")
+            words.append(f"{what} on {counted(len(workloads), 'workload')}")
     words += [SECTIONS[name].lower() for name in SECTIONS if name != "speed" and name in _sections(found)]
     return ", ".join(words)
 

@@ -53,14 +53,10 @@ expect_words out 'ok     standard loads: hakmem: first words' 'doctor where a va
 expect_words out 'WRONG  every program on hakmem ends with status 2: refused (not 0 or 1): HAKMEM_STATS=2' 'doctor where a value is refused'
 
 # LD_PRELOAD as it is set: each of what it names, and nothing is run with it.
-printf '#include <stddef.h>\nvoid *__libc_malloc(size_t);\nvoid *malloc(size_t n) { return __libc_malloc(n); }\n' >"$work/serves.c"
-printf 'int nothing(void) { return 0; }\n' >"$work/nothing.c"
-for name in serves nothing; do
-    cc -shared -fPIC -w -o "$work/$name.so" "$work/$name.c" || complain "$name.so cannot be made"
-done
-try env LD_PRELOAD="$work/nothing.so:$tree/build/standard/libhakmem.so $work/serves.so" "$tree/hakmem" doctor
+make_preloads
+try env LD_PRELOAD="$work/asks.so:$tree/build/standard/libhakmem.so $work/serves.so" "$tree/hakmem" doctor
 expect_status 0 'doctor with LD_PRELOAD'
-expect_words out "note   LD_PRELOAD names $work/nothing.so, which is no allocator" 'doctor with LD_PRELOAD'
+expect_words out "note   LD_PRELOAD names $work/asks.so, which is no allocator" 'doctor with LD_PRELOAD'
 expect_words out "ok     LD_PRELOAD names $tree/build/standard/libhakmem.so: programs" 'doctor with LD_PRELOAD'
 expect_words out "note   LD_PRELOAD names $work/serves.so, an allocator" 'doctor with LD_PRELOAD'
 expect_no_words out 'LD_PRELOAD is empty' 'doctor with LD_PRELOAD'
@@ -101,15 +97,20 @@ fi
 try sh -c '"$1" version | head -n 1' sh "$tree/hakmem"
 expect_no_words err . 'version with a reader that goes away'
 
+# Of the process that was started last, once it has loaded the library; then it ends.
+doctor_of_sleeper() {
+    sleeper=$!
+    tries=0
+    while ! grep -q libhakmem "/proc/$sleeper/maps" 2>/dev/null && [ $tries -lt 300 ]; do
+        sleep 0.1
+        tries=$((tries + 1))
+    done
+    try "$tree/hakmem" doctor "$sleeper"
+    kill "$sleeper"
+}
+
 "$tree/hakmem" run -- sleep 120 >/dev/null 2>&1 </dev/null &
-sleeper=$!
-tries=0
-while ! grep -q libhakmem "/proc/$sleeper/maps" 2>/dev/null && [ $tries -lt 300 ]; do
-    sleep 0.1
-    tries=$((tries + 1))
-done
-try "$tree/hakmem" doctor "$sleeper"
-kill "$sleeper"
+doctor_of_sleeper
 expect_status 0 'doctor of a process with it'
 expect_words out "process $sleeper has loaded .*/libhakmem.so" 'doctor of a process with it'
 
@@ -118,25 +119,11 @@ escape=$(printf '\033')
 mkdir "$work/odd$escape"
 cp "$tree/build/standard/libhakmem.so" "$work/odd$escape/"
 LD_PRELOAD=$work/odd$escape/libhakmem.so sleep 120 >/dev/null 2>&1 </dev/null &
-sleeper=$!
-tries=0
-while ! grep -q libhakmem "/proc/$sleeper/maps" 2>/dev/null && [ $tries -lt 300 ]; do
-    sleep 0.1
-    tries=$((tries + 1))
-done
-try "$tree/hakmem" doctor "$sleeper"
-kill "$sleeper"
+doctor_of_sleeper
 expect_words out "process $sleeper has loaded $work/odd?/libhakmem.so" 'doctor of a process with an odd name'
 
 LD_PRELOAD=$work/serves.so "$tree/hakmem" run -- sleep 120 >/dev/null 2>&1 </dev/null &
-sleeper=$!
-tries=0
-while ! grep -q libhakmem "/proc/$sleeper/maps" 2>/dev/null && [ $tries -lt 300 ]; do
-    sleep 0.1
-    tries=$((tries + 1))
-done
-try "$tree/hakmem" doctor "$sleeper"
-kill "$sleeper"
+doctor_of_sleeper
 expect_status 1 'doctor of a process that another allocator serves'
 expect_words out "WRONG  $work/serves.so stands before it in LD_PRELOAD" 'doctor of a process that another allocator serves'
 

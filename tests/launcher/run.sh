@@ -27,11 +27,7 @@ expect_output "$lib:$tree/build/fast/libhakmem-fast.so" 'appended to an existing
 expect_words err "LD_PRELOAD names $lib already, which comes first" 'another hakmem in LD_PRELOAD'
 
 # Any other allocator there, too, by its name or by what it defines; and nothing else.
-printf '#include <stddef.h>\nvoid *__libc_malloc(size_t);\nvoid *malloc(size_t n) { return __libc_malloc(n); }\n' >"$work/serves.c"
-printf '#include <stdlib.h>\nvoid *other(void) { return malloc(1); }\n' >"$work/asks.c"
-for name in serves asks; do
-    cc -shared -fPIC -w -o "$work/$name.so" "$work/$name.c" || complain "$name.so cannot be made"
-done
+make_preloads
 cp "$work/asks.so" "$work/libanothermalloc.so"
 for name in serves libanothermalloc; do
     try env LD_PRELOAD="$work/$name.so" "$tree/hakmem" run -- true

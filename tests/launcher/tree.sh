@@ -88,3 +88,12 @@ fake_python() {
     } >"$tree/build/venv/bin/python"
     chmod +x "$tree/build/venv/bin/python"
 }
+
+# make_preloads: $work/serves.so, an allocator with any name, and $work/asks.so, which only calls one.
+make_preloads() {
+    printf '#include <stddef.h>\nvoid *__libc_malloc(size_t);\nvoid *malloc(size_t n) { return __libc_malloc(n); }\n' >"$work/serves.c"
+    printf '#include <stdlib.h>\nvoid *other(void) { return malloc(1); }\n' >"$work/asks.c"
+    for name in serves asks; do
+        cc -shared -fPIC -w -o "$work/$name.so" "$work/$name.c" || complain "$name.so cannot be made"
+    done
+}
