@@ -1,13 +1,14 @@
 """Memory and CPU time in random programs: how do allocators compare where nobody has chosen the program?
 
-bench/scenario/scenario.c makes a program of each number: its blocks, their lengths and orders, its phases and threads. Each
-allocator, glibc's beside those that are named, runs each of them once, in random order; the peak is that of the program
-itself (VmHWM). For each allocator, geometric means over all scenarios: of what it held and took, as a share of glibc's; of what
-it held as a share of the least that another one did; and how often that was more than 1.10, and the worst, and its number
-(`build/bench/scenario NUMBER describe` says what it does). Times are those of single runs: of many scenarios their mean
-says something, one says nothing.
+bench/scenario/scenario.c makes a program of each number: its blocks, their lengths and orders, its phases and threads;
+exchange.c one of two to four threads that free each other's blocks. Each allocator, glibc's beside those that are named,
+runs each of them once, in random order; the peak is that of the program itself (VmHWM). For each allocator, geometric means
+over all of them: of what it held and took, as a share of glibc's; of what it held as a share of the least that another one
+did; and how often that was more than 1.10, and the worst, and its number (`build/bench/scenario NUMBER describe` says what
+it does). Times are those of single runs: of many their mean says something, one says nothing.
 
-Variables: FIRST (1), the first number; COUNT (200), how many; SEED (1), of the order. Arguments: libraries to preload, see
+Variables: PROGRAM (scenario), or exchange; FIRST (1), the first number; COUNT (200), how many; SEED (1), of the order.
+Arguments: libraries to preload, see
 allocators.py; without any: hakmem, and the peers that are built.
 """
 
@@ -21,16 +22,27 @@ from allocators import libraries
 from output import Progress, table, until_interrupted
 from settings import BENCH, clean_environment, number, refuse
 
-PROGRAM = BENCH / "scenario"
+PROGRAMS = ("scenario", "exchange")
 GLIBC = "glibc"
 LEAST_MS = 1  # a shorter run says nothing of time
 TENTH = 1.10
 
 
-def measured(library, which):
+def chosen():
+    """The program that is to be run."""
+    name = os.environ.get("PROGRAM") or PROGRAMS[0]
+    if name not in PROGRAMS:
+        refuse(f"PROGRAM must be {' or '.join(PROGRAMS)}, not '{name}'")
+    program = BENCH / name
+    if not os.access(program, os.X_OK):
+        refuse(f"no program at {program} (scripts/build_bench.sh suite builds it)")
+    return program
+
+
+def measured(program, library, which):
     """KiB at the peak and seconds of CPU time; None when the program fails."""
     environment = clean_environment(LD_PRELOAD=library)
-    done = subprocess.run([PROGRAM, str(which)], env=environment, capture_output=True, text=True)
+    done = subprocess.run([program, str(which)], env=environment, capture_output=True, text=True)
     words = done.stdout.split()
     return (int(words[0]), float(words[2])) if done.returncode == 0 and len(words) == 3 else None
 
@@ -56,20 +68,20 @@ def row(label, found):
 
 
 def main():
+    program = chosen()
     allocators, progress = libraries(sys.argv[1:], "a scenario"), Progress()
     first, count = number("FIRST", 1, 0), number("COUNT", 200)
     order = random.Random(number("SEED", 1, 0))
-    if not os.access(PROGRAM, os.X_OK):
-        refuse(f"no program at {PROGRAM} (scripts/build_bench.sh suite builds it)")
     sides = {GLIBC: None, **{allocator.label: allocator.preload for allocator in allocators}}
     found = {}
     try:
         for which in range(first, first + count):
-            progress.say(f"scenario {which} of {first + count - 1}")
-            found[which] = {label: measured(sides[label], which) for label in order.sample(list(sides), len(sides))}
+            progress.say(f"{program.name} {which} of {first + count - 1}")
+            labels = order.sample(list(sides), len(sides))
+            found[which] = {label: measured(program, sides[label], which) for label in labels}
     finally:
         progress.clear()
-        print(f"{len(found)} scenarios, from {first} on; geometric means")
+        print(f"{len(found)} {program.name}s, from {first} on; geometric means")
         titles = ["allocator", "ran", "memory of glibc's", "time of glibc's", "memory of the least other", "beyond 1.10", "worst"]
         table(titles, [row(label, found) for label in sides])
     return 0 if all(all(runs.values()) for runs in found.values()) else 1

@@ -274,8 +274,24 @@ class Surveys(unittest.TestCase):
         self.assertRegex(done.stdout, r"(?m)^glibc +3 +1\.000 +(1\.000|-) +[\d.]+ +[0-3] +[\d.]+ \([456]\)$")
         self.assertRegex(done.stdout, r"(?m)^ours +3 +[\d.]+ +([\d.]+|-) +[\d.]+ +[0-3] +[\d.]+ \([456]\)$")
 
+    def test_exchanges_are_compared_too(self):
+        done = run([SCRIPTS / "scenarios.sh", f"ours={LIBRARY}"], PROGRAM="exchange", FIRST=6, COUNT=2)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("2 exchanges, from 6 on", done.stdout)
+        self.assertRegex(done.stdout, r"(?m)^ours +2 +[\d.]+ +([\d.]+|-) +[\d.]+ +[0-2] +[\d.]+ \([67]\)$")
+
+    def test_scenarios_refuse_another_program(self):
+        done = run([SCRIPTS / "scenarios.sh", f"ours={LIBRARY}"], PROGRAM="tree")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("PROGRAM must be scenario or exchange, not 'tree'", done.stderr)
+
     def test_a_scenario_is_what_its_number_says(self):
-        scenario = Path(SYSTEM).parent / "scenario"
+        for program in ("scenario", "exchange"):
+            with self.subTest(program):
+                self.assert_described(program)
+
+    def assert_described(self, program):
+        scenario = Path(SYSTEM).parent / program
         first, again, other = (run([scenario, which, "describe"]) for which in ("7", "7", "8"))
         self.assertEqual(first.returncode, 0, first.stderr)
         *described, figures = first.stdout.splitlines()
@@ -286,7 +302,7 @@ class Surveys(unittest.TestCase):
         for words in ([], ["x"], ["7", "tell"], ["-1"]):
             done = run([scenario, *words])
             self.assertEqual((done.returncode, done.stdout), (2, ""))
-            self.assertIn("usage: scenario NUMBER", done.stderr)
+            self.assertRegex(done.stderr, rf"usage: .*{program} NUMBER")
 
     def test_scenarios_say_who_builds_their_program(self):
         self.assert_suite_is_wanted("scenarios.sh")
