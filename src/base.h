@@ -29,6 +29,12 @@
 /* Write `static ALWAYS_INLINE int f(void)`: the word contains `inline`. */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 #define NOINLINE __attribute__((noinline))
+/* For a function that prefetches what it writes: into this core's cache alone (prefetchw, which all x86-64 take, some as nothing). */
+#ifdef __x86_64__
+#define FETCHES __attribute__((target("prfchw")))
+#else
+#define FETCHES
+#endif
 #define COLD __attribute__((cold, noinline))
 #define HIDDEN __attribute__((visibility("hidden")))
 #define EXPORT __attribute__((visibility("default")))

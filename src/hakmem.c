@@ -48,6 +48,7 @@
 #include "large_solid.c"
 #include "marks.c"
 #include "remote.c"
+#include "remote_send.c"
 
 #include "heap.c"
 #include "heap_gather.c"

@@ -51,6 +51,7 @@ struct outbox {
     };
     void *blocks[OUTBOX_BLOCKS];
     uint32_t scattered; /* sends to come for which blocks are taken to be in no order */
+    uint32_t alone;     /* and to be alone in their words */
 };
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "count is the lower half");

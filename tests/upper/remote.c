@@ -5,6 +5,7 @@
 static _Thread_local unsigned atomic_operations;
 #define __atomic_fetch_or(place, bits, order) (atomic_operations++, __atomic_fetch_or(place, bits, order))
 #include "../../src/remote.c"
+#include "../../src/remote_send.c"
 #undef __atomic_fetch_or
 
 #include "arena.h"
@@ -43,6 +44,13 @@ static int setup(void **state) {
 static int setup_scattered(void **state) {
     int done = setup(state);
     outbox.scattered = UINT32_MAX;
+    return done;
+}
+
+/* The same, where blocks were found to be alone in their words. */
+static int setup_alone(void **state) {
+    int done = setup(state);
+    outbox.alone = UINT32_MAX;
     return done;
 }
 
@@ -874,6 +882,41 @@ static void remote_order_is_learned(void **state) {
     assert_int_equal(arena.in_use, 0);
 }
 
+/* Of every word one block, or two, at random: blocks that are in no order, and nearly all alone, go one by one until it is time to see whether they
+ * are so still. */
+static void remote_loneliness_is_learned(void **state) {
+    (void)state;
+    enum { SLABS = 16, TRIED = 15, WORDS = 64 };
+    static void *blocks[SLABS][4096];
+    struct slab *slabs[SLABS];
+    uint64_t seed = 11;
+    for (unsigned i = 0; i < SLABS; i++)
+        slabs[i] = new_full_slab(0, blocks[i]);
+    for (unsigned round = 0; round < 4 * (TRIED + 1); round++) {
+        void *posted[OUTBOX_BLOCKS], *again[OUTBOX_BLOCKS];
+        unsigned alone = outbox.alone, scattered = outbox.scattered, each = round < 2 * (TRIED + 1) ? 1 : 2;
+        for (unsigned i = 0; i < OUTBOX_BLOCKS; i++)
+            posted[i] = blocks[i / each % SLABS][i / each / SLABS * WORDS + i % each * 7];
+        shuffle(posted, OUTBOX_BLOCKS, &seed);
+        unsigned operations = send_full(slabs[0], posted);
+        if (alone > 0) {
+            assert_true(operations > OUTBOX_BLOCKS); /* each by itself */
+            assert_int_equal(outbox.alone, alone - 1);
+            assert_int_equal(outbox.scattered, scattered);
+        } else {
+            assert_int_equal(outbox.alone, scattered > 0 && each == 1 ? TRIED : 0);
+        }
+        assert_true(collect(&inboxes[0]) <= SLABS);
+        for (unsigned i = 0; i < SLABS; i++)
+            assert_int_equal(pop_ascending(slabs[i], again, OUTBOX_BLOCKS, false), OUTBOX_BLOCKS / SLABS);
+        check_no_report();
+    }
+    assert_int_equal(outbox.alone, 0);
+    for (unsigned i = 0; i < SLABS; i++)
+        put_back_others(slabs[i]);
+    assert_int_equal(arena.in_use, 0);
+}
+
 /* Blocks of many classes by turns, those of each as they lie: an operation a word, as if they came class after class. */
 static void remote_classes_by_turns_cost_one_operation_a_word(void **state) {
     (void)state;
@@ -1001,6 +1044,8 @@ static void remote_P2_outboxes_of_many_threads(void **state) {
 
 #define SCATTERED(test) \
     { #test "_scattered", test, setup_scattered, NULL, NULL }
+#define ALONE(test) \
+    { #test "_alone", test, setup_alone, NULL, NULL }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -1031,6 +1076,7 @@ int main(void) {
         cmocka_unit_test_setup(remote_reports_blocks_where_a_large_one_is_now, setup),
         cmocka_unit_test_setup(remote_neighbours_cost_one_operation, setup),
         cmocka_unit_test_setup(remote_order_is_learned, setup),
+        cmocka_unit_test_setup(remote_loneliness_is_learned, setup),
         cmocka_unit_test_setup(remote_classes_by_turns_cost_one_operation_a_word, setup),
         cmocka_unit_test_setup(remote_words_that_share_a_place_are_kept_apart, setup),
         cmocka_unit_test_setup(remote_strangers_cost_two_operations, setup),
@@ -1051,6 +1097,21 @@ int main(void) {
         SCATTERED(remote_words_that_share_a_place_are_kept_apart),
         SCATTERED(remote_strangers_cost_two_operations),
         SCATTERED(remote_outbox_outlives_an_adoption),
+        ALONE(remote_sends_blocks_of_neighbours_to_their_own_slabs),
+        ALONE(remote_P2_random_outboxes_come_home_once),
+        ALONE(remote_reports_what_is_twice_in_an_outbox),
+        ALONE(remote_reports_what_was_sent_before),
+        ALONE(remote_P5_sends_without_the_owner_s_line),
+        ALONE(remote_sends_more_words_than_are_open),
+        ALONE(remote_classes_that_come_later_push_nobody_aside),
+        ALONE(remote_goes_on_after_all_parcels_were_sent),
+        ALONE(remote_finds_the_blocks_of_every_colour),
+        ALONE(remote_reports_what_is_inside_a_block),
+        ALONE(remote_reports_blocks_whose_slab_is_gone),
+        ALONE(remote_reports_blocks_where_a_large_one_is_now),
+        ALONE(remote_words_that_share_a_place_are_kept_apart),
+        ALONE(remote_strangers_cost_two_operations),
+        ALONE(remote_outbox_outlives_an_adoption),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
