@@ -67,8 +67,9 @@ extern void _IO_list_lock(void) WEAK;
 extern void _IO_list_unlock(void) WEAK;
 extern void _IO_list_resetlock(void) WEAK;
 
-/* The thread forks in a signal's handler that interrupted work of ours. */
+/* The thread forks in a signal's handler that interrupted work of ours; and the signals that it wants none of after that. */
 static THREAD_LOCAL bool lifecycle_interrupts;
+static THREAD_LOCAL uint64_t lifecycle_signals;
 
 static void lifecycle_call(void (*function)(void)) {
     if (function)
@@ -77,41 +78,44 @@ static void lifecycle_call(void (*function)(void)) {
 
 /* No lock is held by a thread that does not exist; to take them all would have parent and child each copy the pages that
  * they lie in. That of the streams comes first: who holds it (fflush) may wait for a stream, and who has that (getline) for memory.
- * A signal's handler that interrupted malloc may fork, too, in a program of one thread (fork(2) of POSIX.1-2008); what its own thread holds it cannot wait for. */
+ * A signal's handler that interrupted malloc may fork, too, in a program of one thread (fork(2) of POSIX.1-2008); what its own thread holds it cannot wait for.
+ * None runs from the first lock to the last: one that forked would take what is held here for what it has interrupted, and it would be held for good. */
 static void lifecycle_before_fork(void) {
     superslab_before_fork();
-    lifecycle_interrupts = lock_holds_any() || favour_is_inside();
-    if (!lifecycle_interrupts && os_is_alone(false))
+    bool interrupts = lock_holds_any() || favour_is_inside();
+    if (!interrupts && os_is_alone(false))
         return;
-    if (!lifecycle_interrupts) {
-        lifecycle_call(_IO_list_lock);
+    if (!interrupts)
+        lifecycle_call(_IO_list_lock); /* which may take long */
+    lifecycle_signals = os_block_signals();
+    lifecycle_interrupts = interrupts;
+    if (!interrupts)
         lifecycle_lock_rooms(true);
-    }
     lock_forking(true);
 }
 
-/* Returns whether locks were held for the fork. */
-static bool lifecycle_unlock_rooms(void) {
+/* `streams`: gives back, or makes anew, what was taken of libc's. */
+static void lifecycle_end_fork(void (*streams)(void)) {
     if (!lock_is_forking())
-        return false;
+        return;
     lock_forking(false);
-    if (!lifecycle_interrupts)
+    if (!lifecycle_interrupts) {
         lifecycle_lock_rooms(false);
-    return !lifecycle_interrupts;
+        lifecycle_call(streams);
+    }
+    os_restore_signals(lifecycle_signals);
 }
 
 static void lifecycle_after_fork(void) {
-    if (lifecycle_unlock_rooms())
-        lifecycle_call(_IO_list_unlock);
+    lifecycle_end_fork(_IO_list_unlock);
 }
 
 static void lifecycle_in_child(void) {
     heap_in_child();
     superslab_in_child();
     huge_in_child();
-    if (lifecycle_unlock_rooms())
-        lifecycle_call(_IO_list_resetlock);
     janitor_in_child(heap_own != NULL);
+    lifecycle_end_fork(_IO_list_resetlock);
 }
 
 static void lifecycle_tell_rooms(size_t keep_free_default) {

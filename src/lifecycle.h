@@ -7,7 +7,7 @@
  * P1  options are read once, before any heap is handed out
  * P2  a thread that has handed its heap back never gets another
  * P3  around fork all locks are held, in the order of the floors from above; the child finds every room whole. What libc waits for
- *     meanwhile is not held by a thread that waits for one of them
+ *     meanwhile is not held by a thread that waits for one of them; and no signal's handler runs meanwhile, which might fork, too
  *
  * Called by alloc's slow paths only. Never on a hit path.
  */

@@ -176,6 +176,11 @@ _Noreturn void os_end_as(int status);
 /* The calling thread's, at most 15 bytes. */
 void os_name_thread(const char *name);
 
+/* No signal's handler runs in the calling thread from here on, until what this returns is restored: but for those of signals that the thread brings about
+ * itself, by a fault or a system call, and that would end the process if they were blocked. */
+uint64_t os_block_signals(void);
+void os_restore_signals(uint64_t before);
+
 /* Threads of the process (the links of /proc/self/task are two more); 0: it is not told. */
 size_t os_thread_count(void);
 

@@ -86,12 +86,17 @@ COLD bool os_first_has_ended(unsigned threads, int *status) {
     return true;
 }
 
+/* In the kernel's set of signals. */
+static uint64_t os_signal(int number) {
+    return 1ULL << (number - 1) % 64;
+}
+
 /* By the kernel's own calls, as above. */
 COLD void os_end_as(int status) {
     int by = WTERMSIG(status), unused;
-    uint64_t usual[4] = {0};                 /* the kernel's struct sigaction: SIG_DFL, no flags */
-    if (by != 0) {                           /* the program's handler is not for a thread of ours */
-        uint64_t it = 1ULL << (by - 1) % 64; /* its set of signals */
+    uint64_t usual[4] = {0}; /* the kernel's struct sigaction: SIG_DFL, no flags */
+    if (by != 0) {           /* the program's handler is not for a thread of ours */
+        uint64_t it = os_signal(by);
         os_call(&unused, SYS_rt_sigaction, by, (long)usual, 0, sizeof it, 0, 0);
         os_call(&unused, SYS_kill, os_process_number(), by, 0, 0, 0, 0); /* blocked until then */
         os_call(&unused, SYS_rt_sigprocmask, SIG_UNBLOCK, (long)&it, 0, sizeof it, 0, 0);
@@ -102,6 +107,21 @@ COLD void os_end_as(int status) {
 COLD void os_name_thread(const char *name) {
     int unused;
     os_call(&unused, SYS_prctl, PR_SET_NAME, (long)name, 0, 0, 0, 0);
+}
+
+/* By the kernel's own call: libc's leaves out two signals that are its own. */
+uint64_t os_block_signals(void) {
+    uint64_t by_itself = os_signal(SIGSEGV) | os_signal(SIGBUS) | os_signal(SIGILL) | os_signal(SIGFPE) |
+                         os_signal(SIGTRAP) | os_signal(SIGSYS),
+             others = ~by_itself, before = 0;
+    int unused;
+    os_call(&unused, SYS_rt_sigprocmask, SIG_BLOCK, (long)&others, (long)&before, sizeof others, 0, 0);
+    return before;
+}
+
+void os_restore_signals(uint64_t before) {
+    int unused;
+    os_call(&unused, SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof before, 0, 0);
 }
 
 /* The clock of a thread has the number that libc has noted for it: ~number << 3, and three bits of kind (the kernel's posix-timers). */

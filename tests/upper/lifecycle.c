@@ -22,10 +22,12 @@ const char options_variant[] = "standard";
 
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 
+#define SIGNALS 0x5a
+
 static struct {
     struct heap heaps[TAKEN];
     _Atomic unsigned taken, emptied, retired, read;
-    unsigned order[20], locked, held; /* ranks in the order in which they were taken */
+    unsigned order[20], locked, held, blocks; /* ranks in the order in which they were taken */
     bool record, forking, interrupted, holds_locks, resolving, found, refuse;
     void (*before_fork)(void), (*in_parent)(void), (*in_child)(void);
     unsigned registered, summaries, os_lines;
@@ -98,6 +100,20 @@ bool lock_holds_any(void) {
 
 bool lock_is_forking(void) {
     return fake.forking;
+}
+
+/* While nothing is held: neither before the first lock nor after the last. */
+uint64_t os_block_signals(void) {
+    assert_int_equal(fake.held, 0);
+    fake.blocks++;
+    return SIGNALS;
+}
+
+void os_restore_signals(uint64_t before) {
+    assert_int_equal(before, SIGNALS);
+    assert_int_equal(fake.held, 0);
+    assert_false(fake.forking);
+    fake.blocks--;
 }
 
 static void fake_room_lock(unsigned rank, bool take) {
@@ -447,7 +463,7 @@ static void lifecycle_P2_no_heap_after_the_last(void **state) {
 }
 
 static void check_all_released(void) {
-    assert_int_equal(fake.held, 0);
+    assert_int_equal(fake.held + fake.blocks, 0);
     assert_false(fake.forking);
 }
 
@@ -462,6 +478,7 @@ static void lifecycle_P3_fork_holds_all_locks_from_above(void **state) {
         assert_int_equal(fake.locked, ARRAY_LENGTH(order));
         assert_memory_equal(fake.order, order, sizeof order);
         assert_true(fake.forking);
+        assert_int_equal(fake.blocks, 1);
         if (round == 0)
             fake.in_parent();
         else
@@ -501,6 +518,7 @@ static void fork_without_locks(void (*after)(void)) {
     fake.before_fork();
     assert_int_equal(fake.locked, 0);
     assert_true(fake.forking);
+    assert_int_equal(fake.blocks, 1);
     after();
     check_all_released();
 }
