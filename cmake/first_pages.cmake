@@ -49,7 +49,7 @@ endfunction()
 function(hakmem_first_pages target)
     set(probe ${CMAKE_CURRENT_BINARY_DIR}/first_pages.probe)
     separate_arguments(users NATIVE_COMMAND "${CMAKE_C_FLAGS} ${CMAKE_SHARED_LINKER_FLAGS}") # which may name another linker
-    execute_process(COMMAND ${CMAKE_C_COMPILER} -shared ${users} ${ARGN} -Wl,--verbose -o ${probe}
+    execute_process(COMMAND ${CMAKE_C_COMPILER} ${HAKMEM_TARGET_FLAGS} -shared ${users} ${ARGN} -Wl,--verbose -o ${probe}
         OUTPUT_VARIABLE told ERROR_QUIET RESULT_VARIABLE ignored)
     file(REMOVE ${probe})
     string(REGEX REPLACE ".*\n=====+\n(.*)\n=====+\n.*" "\\1" script "${told}")

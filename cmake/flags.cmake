@@ -41,15 +41,27 @@ if(HAKMEM_SANITIZE)
     set(HAKMEM_SANITIZE_FLAGS -fsanitize=${HAKMEM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
 endif()
 
+# A compiler that serves several targets is told which one; cmake/library.cmake and cmake/first_pages.cmake call it by themselves, too.
+set(HAKMEM_TARGET_FLAGS)
+if(CMAKE_C_COMPILER_TARGET AND CMAKE_C_COMPILE_OPTIONS_TARGET)
+    list(APPEND HAKMEM_TARGET_FLAGS ${CMAKE_C_COMPILE_OPTIONS_TARGET}${CMAKE_C_COMPILER_TARGET})
+endif()
+if(CMAKE_SYSROOT AND CMAKE_C_COMPILE_OPTIONS_SYSROOT)
+    list(APPEND HAKMEM_TARGET_FLAGS ${CMAKE_C_COMPILE_OPTIONS_SYSROOT}${CMAKE_SYSROOT})
+endif()
+
 # Unwind tables: what a new_handler throws passes through the C++ operators (see src/cxx.h).
+# Not -flto, also where all else is built with it, as by distributions: no name of such an object can be made local, as the archive
+# needs it, and one translation unit has nothing to gain.
 function(hakmem_library_flags target)
     target_compile_features(${target} PRIVATE c_std_11)
-    set_target_properties(${target} PROPERTIES C_EXTENSIONS OFF)
+    set_target_properties(${target} PROPERTIES C_EXTENSIONS OFF INTERPROCEDURAL_OPTIMIZATION OFF)
     target_compile_definitions(${target} PRIVATE
         HAKMEM_VARIANT_${HAKMEM_SOURCE_VARIANT} ${HAKMEM_BOX_DEFINITIONS})
     target_compile_options(${target} PRIVATE
         -fPIC -fvisibility=hidden -ftls-model=initial-exec -falign-functions=64 -ffunction-sections -fno-plt
-        -fno-semantic-interposition -fexceptions -fasynchronous-unwind-tables ${HAKMEM_NO_BUILTIN} ${HAKMEM_WARNINGS} ${HAKMEM_SANITIZE_FLAGS})
+        -fno-semantic-interposition -fexceptions -fasynchronous-unwind-tables
+        -fno-lto ${HAKMEM_NO_BUILTIN} ${HAKMEM_WARNINGS} ${HAKMEM_SANITIZE_FLAGS})
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
 endfunction()
 

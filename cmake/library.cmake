@@ -40,7 +40,7 @@ if(HAKMEM_SANITIZE MATCHES "address|thread")
 endif()
 set(member ${CMAKE_CURRENT_BINARY_DIR}/${HAKMEM_LIBRARY_NAME}.o)
 add_custom_command(OUTPUT ${member}
-    COMMAND ${CMAKE_C_COMPILER} -r -nostdlib -o ${member}.merged $<TARGET_OBJECTS:hakmem_object>
+    COMMAND ${CMAKE_C_COMPILER} ${HAKMEM_TARGET_FLAGS} -r -nostdlib -o ${member}.merged $<TARGET_OBJECTS:hakmem_object>
     COMMAND ${CMAKE_OBJCOPY} --localize-hidden ${member}.merged ${member}
     COMMAND ${CMAKE_COMMAND} -E rm ${member}.merged
     DEPENDS hakmem_object $<TARGET_OBJECTS:hakmem_object>

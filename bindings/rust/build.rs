@@ -31,6 +31,9 @@ const FLAGS: [&str; 8] = [
     "-fasynchronous-unwind-tables",
 ];
 
+/// Also where CFLAGS asks for link-time optimisation: no name of such an object can be made local.
+const LAST: &str = "-fno-lto";
+
 fn has_feature(name: &str) -> bool {
     env::var_os(format!("CARGO_FEATURE_{}", name.to_uppercase())).is_some()
 }
@@ -95,7 +98,6 @@ fn main() {
     let c = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("c");
     let mut object = cc::Build::new();
     object
-        .file(c.join("crate.c"))
         .include(&c)
         .include(c.join("src"))
         .include(c.join("include"))
@@ -120,9 +122,15 @@ fn main() {
     if !has_feature("override") {
         object.define("HAKMEM_PREFIX_ONLY", None);
     }
-    let objects = object.compile_intermediates();
-    objects.iter().for_each(|object| localize(object));
-    cc::Build::new().objects(objects).compile("hakmem");
+    let place = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("crate.o");
+    let mut compiler = object.get_compiler().to_command();
+    compiler.args([LAST, "-c", "-o"]).arg(&place);
+    match compiler.arg(c.join("crate.c")).status() {
+        Ok(status) if status.success() => (),
+        other => panic!("{compiler:?}: {other:?}"),
+    }
+    localize(&place);
+    cc::Build::new().object(place).compile("hakmem");
 
     println!("cargo:include={}", c.join("include").display());
     for name in ["build.rs", "c/crate.c", "c/src", "c/include"] {

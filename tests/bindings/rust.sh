@@ -52,6 +52,12 @@ expect_same 'the names of the archive'
 nm -D --defined-only "$CARGO_TARGET_DIR/debug/examples/libplugin.so" | awk '{ print $3 }' >"$work/found"
 ! grep -v '^plugin_' "$work/found" || fail 'names of a plugin (above) that are not its own'
 
+export CARGO_TARGET_DIR="$work/target-lto"
+CFLAGS=-flto cargo build --offline --quiet --example plugin </dev/null || fail 'cargo build with CFLAGS=-flto'
+exported_by_archive | grep '^hakmem_' >"$work/expected"
+names_of_archive >"$work/found"
+expect_same 'the names of the archive with CFLAGS=-flto'
+
 test_with override
 exported_by_archive >"$work/expected"
 names_of_archive >"$work/found"
@@ -63,7 +69,7 @@ flags=$TESTED_SOURCE_DIR/cmake/flags.cmake
     sed -n 's/^foreach(name \(malloc .*\))$/\1/p' "$flags" | tr ' ' '\n'
 } | grep -v -e '^-fsanitize' >"$work/expected"
 {
-    sed -n 's/^ *"\(-f[a-z][a-z0-9=-]*\)",$/\1/p' build.rs
+    sed -n -e 's/^ *"\(-f[a-z][a-z0-9=-]*\)",$/\1/p' -e 's/^const LAST.*"\(.*\)";$/\1/p' build.rs
     sed -n '/^const NO_BUILTIN/,/^\]/s/^ *"\([a-z_]*\)",$/\1/p' build.rs
 } >"$work/found"
 expect_same 'the flags of build.rs against cmake/flags.cmake'
