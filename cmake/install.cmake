@@ -5,10 +5,6 @@
 
 include(CMakePackageConfigHelpers)
 
-string(REPLACE "hakmem-" "" HAKMEM_EXPORT_NAME ${HAKMEM_LIBRARY_NAME})
-set_target_properties(hakmem PROPERTIES EXPORT_NAME ${HAKMEM_EXPORT_NAME})
-set_target_properties(hakmem_static PROPERTIES EXPORT_NAME ${HAKMEM_EXPORT_NAME}_static)
-
 set(config_directory ${CMAKE_INSTALL_LIBDIR}/cmake/hakmem)
 install(TARGETS hakmem hakmem_static EXPORT hakmem-${HAKMEM_EXPORT_NAME}
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT variant
@@ -31,5 +27,3 @@ configure_file(${PROJECT_SOURCE_DIR}/packaging/hakmem.pc.in
     ${CMAKE_CURRENT_BINARY_DIR}/${HAKMEM_LIBRARY_NAME}.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${HAKMEM_LIBRARY_NAME}.pc
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT variant)
-
-include(${PROJECT_SOURCE_DIR}/packaging/cpack.cmake)

@@ -3,7 +3,9 @@
 # hakmem          the shared library (file libhakmem.so, or libhakmem-<variant>.so)
 # hakmem_static   the archive; its only member is the object with every hidden name made local, so that a room's
 #                 function can never collide with a function of the program
-# library         both
+# library         both; not where this is part of another project, which may have a target of that name
+#
+# Other projects call them as the installed package does: hakmem::hakmem (or hakmem::<variant>) and hakmem::hakmem_static.
 #
 # src/hakmem.c includes every room; a src/libc*.c or src/cxx*.c that it does not include is an object of its own.
 # src/libc_shared.c is in the shared library only.
@@ -72,4 +74,12 @@ foreach(target hakmem hakmem_static)
         $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endforeach()
 
-add_custom_target(library DEPENDS hakmem hakmem_static)
+string(REPLACE "hakmem-" "" HAKMEM_EXPORT_NAME ${HAKMEM_LIBRARY_NAME})
+set_target_properties(hakmem PROPERTIES EXPORT_NAME ${HAKMEM_EXPORT_NAME})
+set_target_properties(hakmem_static PROPERTIES EXPORT_NAME ${HAKMEM_EXPORT_NAME}_static)
+add_library(hakmem::${HAKMEM_EXPORT_NAME} ALIAS hakmem)
+add_library(hakmem::${HAKMEM_EXPORT_NAME}_static ALIAS hakmem_static)
+
+if(PROJECT_IS_TOP_LEVEL)
+    add_custom_target(library DEPENDS hakmem hakmem_static)
+endif()
