@@ -13,6 +13,9 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INC
     FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 install(EXPORT hakmem-${HAKMEM_EXPORT_NAME} NAMESPACE hakmem:: DESTINATION ${config_directory}
     FILE hakmem-targets-${HAKMEM_EXPORT_NAME}.cmake COMPONENT variant)
+# So the build directory is a package, too: -Dhakmem_DIR=build/standard.
+export(EXPORT hakmem-${HAKMEM_EXPORT_NAME} NAMESPACE hakmem::
+    FILE ${CMAKE_CURRENT_BINARY_DIR}/hakmem-targets-${HAKMEM_EXPORT_NAME}.cmake)
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/packaging/hakmem-config.cmake.in
     ${CMAKE_CURRENT_BINARY_DIR}/hakmem-config.cmake INSTALL_DESTINATION ${config_directory})
@@ -21,8 +24,19 @@ write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/hakmem-config-versi
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/hakmem-config.cmake
     ${CMAKE_CURRENT_BINARY_DIR}/hakmem-config-version.cmake DESTINATION ${config_directory} COMPONENT common)
 
-file(RELATIVE_PATH HAKMEM_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
-string(REGEX REPLACE "/$" "" HAKMEM_PC_TO_PREFIX ${HAKMEM_PC_TO_PREFIX})
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+    set(HAKMEM_PC_PREFIX ${CMAKE_INSTALL_PREFIX}) # a tree that cannot be moved
+else()
+    file(RELATIVE_PATH to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+    string(REGEX REPLACE "/$" "" to_prefix ${to_prefix})
+    set(HAKMEM_PC_PREFIX "\${pcfiledir}/${to_prefix}")
+endif()
+foreach(kind LIBDIR INCLUDEDIR)
+    set(HAKMEM_PC_${kind} ${CMAKE_INSTALL_${kind}})
+    if(NOT IS_ABSOLUTE "${CMAKE_INSTALL_${kind}}")
+        string(PREPEND HAKMEM_PC_${kind} "\${prefix}/")
+    endif()
+endforeach()
 configure_file(${PROJECT_SOURCE_DIR}/packaging/hakmem.pc.in
     ${CMAKE_CURRENT_BINARY_DIR}/${HAKMEM_LIBRARY_NAME}.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${HAKMEM_LIBRARY_NAME}.pc

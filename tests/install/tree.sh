@@ -1,5 +1,5 @@
 # Installs the tested build under a prefix of its own, moves it, and builds a program against it: by hand, with
-# pkg-config, and as a CMake package.
+# pkg-config, and as a CMake package; that the build directory is, too. Then what pkg-config says of directories outside of the prefix.
 
 set -eu
 here=$(cd "$(dirname "$0")" && pwd -P)
@@ -56,4 +56,20 @@ cmake --build consumer/build >"$work/log" 2>&1 || fail "the consumer does not bu
 consumer/build/shared || fail 'a program of the CMake package does not get its malloc'
 consumer/build/archive || fail 'a program of the CMake package with the archive does not get its malloc'
 consumer/build/host consumer/build/libplugin.so || fail 'a plugin with the archive that was closed'
+rm -rf consumer/build
+cmake -S consumer -B consumer/build -G Ninja -Dhakmem_DIR="$TESTED_BUILD_DIR" -DNAME="$target" \
+    -DCMAKE_C_COMPILER="$TESTED_CC" -DCMAKE_C_FLAGS=-fno-builtin >"$work/log" 2>&1 ||
+    fail "find_package in the build directory: $(cat "$work/log")"
+cmake --build consumer/build >"$work/log" 2>&1 || fail "the consumer of the build directory does not build: $(cat "$work/log")"
+consumer/build/shared || fail 'a program of the build directory does not get its malloc'
+mkdir empty
+cp "$lib/cmake/hakmem/"hakmem-config*.cmake empty/
+! cmake -S consumer -B consumer/none -G Ninja -Dhakmem_DIR="$work/empty" >"$work/log" 2>&1 || fail 'a package without a library is found'
+grep -q 'has no variant' "$work/log" || fail "what is said of a package without a library: $(cat "$work/log")"
+
+cmake -S "$TESTED_SOURCE_DIR" -B absolute -G Ninja -DCMAKE_C_COMPILER="$TESTED_CC" -DCMAKE_INSTALL_PREFIX=/opt/hak \
+    -DCMAKE_INSTALL_LIBDIR=/opt/libraries -DCMAKE_INSTALL_INCLUDEDIR=/opt/headers >"$work/log" 2>&1 || fail "$(cat "$work/log")"
+for line in prefix=/opt/hak libdir=/opt/libraries includedir=/opt/headers; do
+    grep -qx "$line" absolute/hakmem.pc || fail "absolute directories in hakmem.pc: $(cat absolute/hakmem.pc)"
+done
 echo passed
