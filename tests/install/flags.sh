@@ -33,12 +33,15 @@ for kind in -DCMAKE_C_FLAGS=-flto -DCMAKE_INTERPROCEDURAL_OPTIMIZATION=ON; do
 done
 
 # Where clang can make programs for the other of the two processors.
-target=aarch64
-[ "$(uname -m)" != aarch64 ] || target=x86_64
+target=aarch64 debian=arm64
+[ "$(uname -m)" != aarch64 ] || target=x86_64 debian=amd64
 if printf '#include <stdio.h>\nint main(void) { return !stdin; }\n' >"$work/empty.c" && command -v clang >/dev/null 2>&1 &&
     clang --target=$target-linux-gnu "$work/empty.c" -o "$work/empty" 2>"$work/log"; then
     build cross -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=$target -DCMAKE_C_COMPILER=clang \
         -DCMAKE_C_COMPILER_TARGET=$target-linux-gnu -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_CXX_COMPILER_TARGET=$target-linux-gnu
+    ! grep -q DEBIAN "$work/cross/CPackConfig.cmake" ||
+        grep -q "^set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE \"$debian\")" "$work/cross/CPackConfig.cmake" ||
+        fail 'the Debian package says it is for the machine that has built it'
 else
     echo "no clang and libc for $target: that part was left out"
 fi

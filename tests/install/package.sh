@@ -33,7 +33,7 @@ cpack --config "$TESTED_BUILD_DIR/CPackConfig.cmake" -G "$kinds" -B "$work" >"$w
     exit 1
 }
 own="lib/lib$name.so.0 lib/lib$name.a lib/pkgconfig/$name.pc"
-common='include/hakmem.h include/hakmem/allocator.hpp lib/cmake/hakmem/hakmem-config.cmake'
+common='include/hakmem.h include/hakmem/allocator.hpp lib/cmake/hakmem/hakmem-config.cmake share/doc/hakmem/options.md'
 tar -tzf "$work"/*.tar.gz >"$work/list"
 # shellcheck disable=SC2086 # lists of names
 expect_in "$work/list" $own $common
@@ -50,6 +50,9 @@ case $kinds in
             "hakmem $libc" | hakmem-*" $libc, hakmem (= "*')') ;;
             *) echo "FAILED: $name depends on $depends" && exit 1 ;;
         esac
+        dpkg-deb --ctrl-tarfile "$work"/*.deb | tar -xf - -C "$work"
+        grep -q '^activate-noawait ldconfig$' "$work/triggers" || { echo 'FAILED: ldconfig is not run' && exit 1; }
+        grep -q "^lib$name 0 $name (>= " "$work/shlibs" || { echo 'FAILED: no package can depend on the library' && exit 1; }
         case $(basename "$work"/*.deb) in
             "$name"_*_"$(dpkg --print-architecture)".deb) ;;
             *) echo "FAILED: the package's file is $(basename "$work"/*.deb)" && exit 1 ;;
