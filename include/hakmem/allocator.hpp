@@ -31,15 +31,21 @@ namespace detail {
 #endif
 }
 
-/* `bytes` at a multiple of `alignment`, a power of two. Never NULL: throws std::bad_alloc, or ends the process
- * where exceptions are switched off. */
+/* `bytes` at a multiple of `alignment`, a power of two. Never NULL: asks the handler of std::set_new_handler for memory, as
+ * operator new does, and without one throws std::bad_alloc, or ends the process where exceptions are switched off. */
 inline void *allocate(std::size_t bytes, std::size_t alignment) {
-    void *block =
-        alignment <= natural_alignment ? hakmem_malloc(bytes) : hakmem_aligned_alloc(alignment, bytes);
-    if (block == nullptr) {
-        out_of_memory();
+    for (;;) {
+        void *block =
+            alignment <= natural_alignment ? hakmem_malloc(bytes) : hakmem_aligned_alloc(alignment, bytes);
+        if (block != nullptr) {
+            return block;
+        }
+        const std::new_handler handler = std::get_new_handler();
+        if (handler == nullptr) {
+            out_of_memory();
+        }
+        handler();
     }
-    return block;
 }
 
 } // namespace detail
@@ -57,8 +63,8 @@ template <class T> class allocator {
     template <class U> allocator(const allocator<U> &) noexcept {
     }
 
-    /* Uninitialised memory for `count` objects. Throws std::bad_alloc when the system has none or when
-     * count * sizeof(T) does not fit a size_t. */
+    /* Uninitialised memory for `count` objects. Throws std::bad_alloc when the system has none and no new handler
+     * brings some, or when count * sizeof(T) does not fit a size_t. */
     T *allocate(std::size_t count) {
         if (count > (std::numeric_limits<std::size_t>::max)() / sizeof(T)) {
             detail::out_of_memory();

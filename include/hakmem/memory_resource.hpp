@@ -25,7 +25,7 @@ class memory_resource final : public std::pmr::memory_resource {
     friend std::pmr::memory_resource *resource() noexcept;
     memory_resource() = default;
 
-    /* Throws std::bad_alloc when the system has no memory; `alignment` is a power of two. */
+    /* Throws std::bad_alloc when the system has no memory and no new handler brings some; `alignment` is a power of two. */
     void *do_allocate(std::size_t bytes, std::size_t alignment) override {
         return detail::allocate(bytes, alignment);
     }

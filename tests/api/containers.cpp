@@ -96,6 +96,42 @@ void containers_of_the_resource() {
     CHECK(numbers[99999] == 3);
 }
 
+int handled;
+
+/* Helps no more the third time. */
+void handle() {
+    if (++handled == 3) {
+        std::set_new_handler(nullptr);
+    }
+}
+
+/* The allocator and the resource ask the new handler, as what they stand for does. */
+void handlers_are_asked() {
+    volatile std::size_t bytes = PTRDIFF_MAX - 65536;
+    const auto fails = [](const auto &allocation) {
+        handled = 0;
+        std::set_new_handler(handle);
+        try {
+            (void)allocation();
+        } catch (const std::bad_alloc &) {
+            return handled == 3;
+        }
+        return false;
+    };
+    CHECK(fails([&] { return std::allocator<char>().allocate(bytes); }));
+    CHECK(fails([&] { return hakmem::allocator<char>().allocate(bytes); }));
+    CHECK(fails([&] { return hakmem::allocator<wide>().allocate(bytes / sizeof(wide)); }));
+    CHECK(fails([&] { return hakmem::resource()->allocate(bytes); }));
+    handled = 0;
+    std::set_new_handler(handle);
+    try {
+        (void)hakmem::allocator<wide>().allocate(bytes); /* no size: nothing to ask for */
+    } catch (const std::bad_alloc &) {
+        CHECK(handled == 0);
+    }
+    std::set_new_handler(nullptr);
+}
+
 /* What one thread made another destroys. */
 void containers_cross_threads() {
     for (int round = 0; round < 10; round++) {
@@ -116,5 +152,6 @@ int main() {
     containers_of_the_allocator();
     containers_of_the_resource();
     containers_cross_threads();
+    handlers_are_asked();
     return check_result();
 }
