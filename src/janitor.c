@@ -1,6 +1,7 @@
 #include "janitor.h"
 
 #include "large.h"
+#include "next.h"
 #include "os.h"
 #include "reach.h"
 
@@ -50,6 +51,7 @@ static struct {
     enum { JANITOR_UNASKED, JANITOR_ASKED, JANITOR_NOT_ASKED } asked; /* only while there is one thread */
     sigset_t mask;                                                    /* of the thread that started it */
     struct os_text libc, linker; /* who is there may hold one of libc's locks that starting a thread needs */
+    __typeof__(&pthread_create) create; /* libc's own; NULL: what is bound is, or must do */
 } janitor;
 
 bool janitor_may_start_from(const void *caller) {
@@ -184,6 +186,7 @@ static int janitor_may_not_start(void) {
 /* 0, or the number of the error. Signals are blocked from its first instruction on. */
 static int janitor_start(void) {
     int kept = errno, refused = janitor_may_not_start();
+    __typeof__(janitor.create) create = janitor.create ? janitor.create : &pthread_create;
     sigset_t all;
     pthread_attr_t attributes;
     pthread_t thread;
@@ -194,7 +197,7 @@ static int janitor_start(void) {
         pthread_sigmask(SIG_SETMASK, &all, &janitor.mask);
         for (size_t stack = STACK_LEAST; refused == EINVAL && stack <= STACK_MOST; stack *= 4) {
             pthread_attr_setstacksize(&attributes, stack);
-            refused = pthread_create(&thread, &attributes, janitor_run, NULL);
+            refused = create(&thread, &attributes, janitor_run, NULL);
         }
         pthread_sigmask(SIG_SETMASK, &janitor.mask, NULL);
         pthread_attr_destroy(&attributes);
@@ -341,6 +344,17 @@ void janitor_configure(size_t delay_ms, bool thread) {
         janitor_await_growth();
     else
         atomic_store_explicit(&janitor_taken_most, JANITOR_NEVER, memory_order_relaxed);
+}
+
+/* What is bound is libc's in most programs. */
+void janitor_prepare(void) {
+    if (janitor.libc.from == 0)
+        janitor.libc = os_text_of_libc();
+    if (janitor.libc.from == 0 || os_is_inside(&janitor.libc, (const void *)(uintptr_t)&pthread_create))
+        return;
+    const void *next = next_symbol("pthread_create");
+    if (os_is_inside(&janitor.libc, next))
+        janitor.create = (__typeof__(janitor.create))(uintptr_t)next;
 }
 
 void janitor_thread_came(void) {

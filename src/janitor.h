@@ -83,6 +83,10 @@ static inline void janitor_after_take(const void *caller) {
 /* Told by lifecycle once: how long memory rests (ms, 0: nothing goes home by itself), whether a thread may be started. */
 void janitor_configure(size_t delay_ms, bool thread);
 
+/* Told by lifecycle's constructor. The thread is made by libc's own pthread_create: a program's that stands before it may want a lock which whoever frees
+ * holds, and keep a record of each thread. */
+void janitor_prepare(void);
+
 /* A thread has a heap from now on; it has run its last destructor. */
 void janitor_thread_came(void);
 void janitor_thread_went(void);

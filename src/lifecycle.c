@@ -160,9 +160,14 @@ static bool lifecycle_find_next(void) {
 
 /* Before the program's own handlers are registered, as far as it can be: fork calls those that were registered last first, and one of the program's may
  * wait for a thread that waits for memory. Hence at the beginning of a program that has not allocated yet, too. */
-__attribute__((constructor(101))) static void lifecycle_watch_forks(void) {
+static void lifecycle_watch_forks(void) {
     if (!atomic_exchange_explicit(&lifecycle.watches_forks, true, memory_order_relaxed))
         pthread_atfork(lifecycle_before_fork, lifecycle_after_fork, lifecycle_in_child);
+}
+
+__attribute__((constructor(101))) static void lifecycle_at_load(void) {
+    lifecycle_watch_forks();
+    janitor_prepare();
 }
 
 static void lifecycle_start(void) {

@@ -55,6 +55,10 @@ bool next_resolve(void) {
     return complete;
 }
 
+COLD const void *next_symbol(const char *name) {
+    return dlsym != NULL ? dlsym(RTLD_NEXT, name) : NULL;
+}
+
 bool next_resolving(void) {
     return next_busy;
 }

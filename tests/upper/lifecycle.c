@@ -129,6 +129,9 @@ void janitor_configure(size_t delay_ms, bool thread) {
     fake.purge_thread = thread;
 }
 
+void janitor_prepare(void) {
+}
+
 void janitor_in_child(bool has_come) {
     fake.children += has_come;
 }
