@@ -38,6 +38,12 @@ class ClassSum:
     waiting: float = 0.0  # part of cached: freed by another thread, not yet collected
     tail: float = 0.0
     page_rests: float = 0.0  # part of what was never handed out: it shares a page with a block that was
+    aligned: bool = False  # one of those that only requests for an alignment come to
+
+    @property
+    def name(self) -> str:
+        """What a table calls it: another class may have blocks of the same size."""
+        return f"{self.size} aligned" if self.aligned else str(self.size)
 
     @property
     def waste(self) -> float:
@@ -80,7 +86,8 @@ class Account:
     # ---- slabs ----
 
     def _class(self, geometry: SizeClass, slabs: Sequence[Slab]) -> ClassSum:
-        total = ClassSum(geometry.size, len(slabs), sum(s.blocks for s in slabs), sum(s.carved for s in slabs))
+        blocks, carved = sum(s.blocks for s in slabs), sum(s.carved for s in slabs)
+        total = ClassSum(geometry.size, len(slabs), blocks, carved, aligned=geometry.aligned)
         for units, colour in sorted({(slab.units, slab.colour) for slab in slabs}):
             alike = [slab for slab in slabs if (slab.units, slab.colour) == (units, colour)]
             batch = max(1, BATCH // alike[0].blocks)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Any
 
@@ -122,9 +123,12 @@ def as_json(snapshot: Snapshot) -> dict[str, Any]:
 
 
 def rounding_at_most(classes: list[ClassSum]) -> int:
-    """What live small blocks could waste by rounding up: each asked for one byte more than the class below."""
-    sizes = [0, *(one.size for one in classes)]
-    return sum(one.count[LIVE] * (one.size - sizes[i] - 1) for i, one in enumerate(classes))
+    """What live small blocks could waste by rounding up: each asked for one byte more than the class below.
+
+    Without what alignment adds: a block of a class for it may have been asked for with any size.
+    """
+    usual = [0, *(one.size for one in classes if not one.aligned)]
+    return sum(one.count[LIVE] * (one.size - usual[bisect_left(usual, one.size) - 1] - 1) for one in classes)
 
 
 def _notes(snapshot: Snapshot) -> list[str]:
@@ -143,7 +147,7 @@ def _notes(snapshot: Snapshot) -> list[str]:
             "(HAKMEM_FORCE_LIBC_ALLOC, a preload)"
         )
     rounding = rounding_at_most(snapshot.classes) / MIB
-    notes.append(f"Rounding up inside live blocks is not recorded and counts as live: at most {rounding:.1f} MiB.")
+    notes.append(f"Rounding up inside live blocks is not recorded and counts as live: at most {rounding:.1f} MiB, and what alignment adds.")
     if snapshot.huge:
         notes.append(f"{snapshot.huge / MIB:.1f} MiB of anonymous memory are in huge pages.")
     return notes
@@ -156,7 +160,7 @@ def _class_lines(snapshot: Snapshot, top: int) -> list[str]:
     titles = ["class (bytes)", "slabs", "blocks", "carved", "live", "cached", "free", "waste MiB", "% of its Rss"]
     rows = [
         [
-            str(one.size),
+            one.name,
             *(f"{count:,}" for count in (one.slabs, one.blocks, one.carved, *one.count[LIVE : FREE + 1])),
             f"{one.waste / MIB:.2f}",
             f"{_percent(one.waste, sum(one.resident) + one.tail):.1f}",
@@ -171,6 +175,7 @@ def _class_lines(snapshot: Snapshot, top: int) -> list[str]:
 def _class_json(one: ClassSum) -> dict[str, Any]:
     return {
         "size": one.size,
+        "aligned": one.aligned,
         "slabs": one.slabs,
         "blocks": one.blocks,
         "carved": one.carved,

@@ -43,6 +43,7 @@ class SizeClass:
     number: int
     size: int
     words: int
+    aligned: bool = False  # for requests for an alignment: the table begins anew with them, behind all others
 
 
 @dataclass
@@ -145,7 +146,10 @@ class Walk:
         root, row, number = self.layout.roots["sizeclass_table"], self.layout.value("sizeclass"), self.layout.number
         text = self.memory.read(root.address, root.bytes)
         records = [text[at : at + row] for at in range(0, len(text), row)]
-        return [SizeClass(i, number(r, "sizeclass.size"), number(r, "sizeclass.words")) for i, r in enumerate(records)]
+        sizes = [number(r, "sizeclass.size") for r in records]
+        usual = next((i for i in range(1, len(sizes)) if sizes[i] < sizes[i - 1]), len(sizes))
+        words = [number(r, "sizeclass.words") for r in records]
+        return [SizeClass(i, *shape, aligned=i >= usual) for i, shape in enumerate(zip(sizes, words, strict=True))]
 
     def _table(self, start: int, count: int) -> bytes:
         """A table of which only some pages were ever touched: the others are zero, and stay untouched."""

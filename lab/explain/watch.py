@@ -136,15 +136,17 @@ def curve(values: Sequence[float]) -> str:
 
 
 def _classes(now: Look, before: Look | None, top: int, order: str) -> list[str]:
-    old = {one.size: one.count[LIVE] for one in before.snapshot.classes} if before else {}
-    used = [(one, one.count[LIVE] - old.get(one.size, one.count[LIVE])) for one in now.snapshot.classes if one.slabs]
+    classes = now.snapshot.classes
+    old = before.snapshot.classes if before else classes
+    # One by one: two classes may have blocks of the same size.
+    used = [(one, one.count[LIVE] - was.count[LIVE]) for one, was in zip(classes, old, strict=True) if one.slabs]
     used = sorted(used, key=lambda pair: -ORDERS[order](*pair))[:top]
     if not used:
         return []
     titles = ["class (bytes)", "live", "change", "live MiB", "at hand", "free", "waste MiB"]
     rows = [
         [
-            str(one.size),
+            one.name,
             f"{one.count[LIVE]:,}",
             f"{change:+,}" if before else "",
             f"{one.count[LIVE] * one.size / MIB:.2f}",

@@ -123,6 +123,16 @@ def test_a_block_is_resident_as_far_as_its_pages_are() -> None:
     assert list(coloured[0][:5]) == [3072, 64, 1984, 2112, 0] and (coloured[1] == 1536).all()
 
 
+def test_the_classes_for_alignment_are_those_with_which_the_table_begins_anew() -> None:
+    memory = FakeMemory()
+    shape = {"sizeclass": (16, 0), "sizeclass.size": (0, 8), "sizeclass.words": (8, 8)}
+    fields = [(name, *shape.get(name, (8, 8))) for name in layout.FIELDS]
+    memory.describe([(name, 0x50, 5 * 16 if name == "sizeclass_table" else 0) for name in layout.ROOTS], fields)
+    memory.put(0x50, b"".join(struct.pack("=2Q", size, 1) for size in (16, 512, 32832, 256, 512)))
+    found = Walk(memory, memory.layout(), []).heap.classes  # type: ignore[arg-type]
+    assert [(one.size, one.aligned) for one in found] == [(16, False), (512, False), (32832, False), (256, True), (512, True)]
+
+
 def test_what_shares_a_page_with_a_block_is_no_huge_page() -> None:
     pages = np.ones((3, UNIT // PAGE), np.float32)
     pages[2] = 0

@@ -75,6 +75,30 @@ def test_classes_come_in_the_order_that_was_asked_for(order: str, first: str) ->
     assert page[-1].split()[1:3] == ["90,000", "+89,900"]
 
 
+def with_aligned(usual: int, aligned: int) -> Snapshot:
+    """Two classes have blocks of 512 bytes: one that malloc takes from, and one for an alignment."""
+    found = snapshot(4 * MIB, 8 * MIB, {240: 0, 512: usual, 32832: 0, 256: 0})
+    found.classes[-1].aligned = True
+    found.classes.append(ClassSum(512, slabs=1, count=[0, 0, 0, 0], aligned=True))
+    found.classes[-1].count[LIVE] = aligned
+    return found
+
+
+def test_classes_of_the_same_size_are_told_apart() -> None:
+    page = watch.lines([look(10.0, 1.0, 500, with_aligned(2000, 30)), look(12.0, 1.0, 500, with_aligned(2000, 70))], 5, "live")
+    usual, aligned = (line for line in page if line.startswith("512"))
+    assert usual.split()[:3] == ["512", "2,000", "+0"] and aligned.split()[:4] == ["512", "aligned", "70", "+40"]
+    rows = {(row["size"], row["aligned"]): row["live"] for row in report.as_json(with_aligned(2000, 30))["classes"]}
+    assert rows[512, False] == 2000 and rows[512, True] == 30
+
+
+def test_rounding_up_is_that_from_the_class_below() -> None:
+    assert report.rounding_at_most(with_aligned(3, 0).classes) == 3 * (512 - 240 - 1)
+    found = with_aligned(0, 0)
+    found.classes[-2].count[LIVE], found.classes[-1].count[LIVE] = 5, 7
+    assert report.rounding_at_most(found.classes) == 5 * (256 - 240 - 1) + 7 * (512 - 240 - 1)
+
+
 def test_no_more_classes_than_asked_for() -> None:
     with_all, with_none = watch.lines([SECOND], 10, "live"), watch.lines([SECOND], 0, "live")
     assert len(with_all) == len(with_none) + 4 and not any("class" in line for line in with_none)
