@@ -30,7 +30,6 @@ class Look:
     state: str  # of lab.explain.identity.STATES
     time_ns: int
     cpu_s: float  # user and system time of the process; 0: not known
-    largest_small: int  # bytes of the largest block that is not a large one
     records: Records
     names: dict[int, str]  # of the functions that called, by return address
     trace: Trace | None  # where events are kept
@@ -56,10 +55,6 @@ def take(pid: int, state: str = "running") -> Look:
     mappings, program = smaps.places(pid), process.program(pid)
     with Memory(pid) as memory:
         described = layout.find(memory, mappings, program)
-        classes, length = described.roots["sizeclass_table"], described.value("sizeclass")
-        table = memory.read(classes.address, classes.bytes)
-        sizes = [described.number(table[at:], "sizeclass.size") for at in range(0, classes.bytes, length)]
-        memory.forget()
         found = records.read(memory, described, held=state == "exit")
         cpu_s = process.cpu_s(pid)
     events = trace.merged(found) if found.kept else None
@@ -72,7 +67,6 @@ def take(pid: int, state: str = "running") -> Look:
         state=state,
         time_ns=time.time_ns(),
         cpu_s=cpu_s,
-        largest_small=max(sizes),
         records=found,
         names=names,
         trace=events,

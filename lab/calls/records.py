@@ -20,7 +20,7 @@ from lab.explain.problems import TornError, other_version
 
 KINDS = ("malloc", "free", "large malloc", "large free", "resize")  # enum calls_kind
 ROOTS = tuple(f"calls_state.{name}" for name in ("timed", "first_ticks", "first_ns", "last_ticks", "last_ns"))
-NUMBERS = ("calls.kinds", "calls.exact", "calls.steps", "calls.buckets")
+NUMBERS = ("calls.kinds", "calls.exact", "calls.steps", "calls.buckets", "sizeclass.largest")
 EVENT = ("ticks", "address", "caller", "bytes")
 FIELDS = (
     *(f"calls.{name}" for name in ("written", "size", "ring", "counts")),
@@ -52,6 +52,7 @@ class Records:
     timed: bool
     first_ticks: int
     ns_per_tick: float  # 0: not known yet
+    largest_small: int  # bytes that are asked for of the largest block that is not a large one
     middles: NDArray[np.float64]  # of the buckets, in ticks
     threads: list[Thread] = field(default_factory=list)
     torn: int = 0  # what was left out because it made no sense
@@ -67,7 +68,7 @@ def read(memory: Memory, layout: Layout, held: bool = False) -> Records:
     if not all(layout.has(name) for name in (*ROOTS, *NUMBERS, *FIELDS)):
         raise _refused(memory.pid, layout, "knows no calls", f"start it on a newer one: {START}")
     timed, *clock = (memory.number(layout.roots[name].address, layout.roots[name].bytes) for name in ROOTS)
-    kinds, exact, steps, count = (layout.value(name) for name in NUMBERS)
+    kinds, exact, steps, count, largest_small = (layout.value(name) for name in NUMBERS)
     if kinds != len(KINDS) or exact != 2 * steps:
         raise other_version(memory.pid, f"{kinds} kinds of calls", layout.release)
     if not clock[0]:
@@ -76,7 +77,8 @@ def read(memory: Memory, layout: Layout, held: bool = False) -> Records:
             raise _refused(memory.pid, layout, "cannot note down calls", fix)
         fix = f"start it with {START}, or HAKMEM_LATENCY=1 (how long calls take) or HAKMEM_TRACE=65536 (the last ones)"
         raise _refused(memory.pid, layout, "was not asked to note down calls", fix)
-    records = Records(bool(timed), clock[0], _ns_per_tick(*clock), buckets.middles(exact, steps, count))
+    middles = buckets.middles(exact, steps, count)
+    records = Records(bool(timed), clock[0], _ns_per_tick(*clock), largest_small, middles)
     heaps = list(_heaps(memory, layout, records))
     for number, address in enumerate(reversed(heaps)):  # the newest is the first of the list
         try:

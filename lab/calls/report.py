@@ -43,7 +43,7 @@ def as_json(look: Look) -> dict[str, Any]:
         "cpu_s": look.cpu_s,
         "allocator_s": look.total_s,
         "share_of_cpu": look.share,
-        "large_from_bytes": look.largest_small + 1,
+        "large_from_bytes": look.records.largest_small + 1,
         "threads": [
             {"number": thread.number, "calls": int(thread.counts.sum()), "events": len(thread.events)}
             for thread in look.records.threads
@@ -85,7 +85,7 @@ def _latencies(look: Look) -> Iterable[str]:
     rows = [_row(one, look.latencies) for one in look.latencies if one.count]
     yield from aligned(TITLES, rows)
     tick = f"one tick of the counter is {look.records.ns_per_tick:.3g} ns"
-    yield f"p50 to max in ns; large: of more than {look.largest_small:,} bytes; {tick}"
+    yield f"p50 to max in ns; large: more than {look.records.largest_small:,} bytes were asked for; {tick}"
     yield "buckets are at most 1/32 wide, so that a figure is off by 1/64 at most, or by half a tick"
 
 

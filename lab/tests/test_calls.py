@@ -26,6 +26,7 @@ from lab.explain import held, layout
 from lab.tests.memory import FakeMemory
 
 EXACT, STEPS, OCTAVES = 64, 32, 34
+LARGEST = 32768
 COUNT = EXACT + OCTAVES * STEPS
 STATE_AT, LIST_AT = 0x100000, 0x100800
 HEAPS_AT, CALLS_AT, RINGS_AT, APART = 0x200000, 0x400000, 0x800000, 0x20000
@@ -75,6 +76,7 @@ class Process:
             ("heap.calls", 8, 8),
         ]
         fields += [("calls.kinds", len(KINDS), 0), ("calls.exact", EXACT, 0), ("calls.steps", STEPS, 0)]
+        fields += [("sizeclass.largest", LARGEST, 0)]
         length = len(KINDS) * COUNT * 8
         fields += [("calls.buckets", COUNT, 0), ("calls", 24 + length, 0), ("calls.counts", 24, length)]
         fields += [("calls.written", 0, 8), ("calls.size", 8, 8), ("calls.ring", 16, 8), ("calls_event", 32, 0)]
@@ -352,7 +354,7 @@ def look(timed: bool = True, kept: bool = True, cpu_s: float = 0.0) -> Look:
     filled[0, 40], filled[1, 20], filled[3, 60] = 1000, 500, 10
     found.threads = [replace(found.threads[0], counts=filled), found.threads[1]]
     events = trace.merged(found) if kept else None
-    return Look(7, "program $1", "observe", "0.1.0", "running", 5, cpu_s, 32768, found, NAMES, events)
+    return Look(7, "program $1", "observe", "0.1.0", "running", 5, cpu_s, found, NAMES, events)
 
 
 def test_the_page_says_counts_times_and_shares() -> None:

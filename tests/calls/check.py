@@ -128,6 +128,7 @@ def test_all_events_are_there() -> None:
     with caller("sleep", 100, 2, **BOTH) as (pid, said):
         found, rows = traced(pid)
     assert found["trace"]["overwritten"] == found["trace"]["torn"] == found["trace"]["whole_from_ns"] == 0
+    assert found["large_from_bytes"] == 32769, "asked for; the blocks of the largest class are a line longer"
     assert Counter(row["kind"] for row in rows) == Counter({kind: n for kind, n in counts(found).items() if n})
     check_last(rows, said["block"])
     functions = Counter((row["function"], row["kind"]) for row in rows)
