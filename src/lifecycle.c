@@ -143,8 +143,6 @@ static void lifecycle_tell_rooms(size_t keep_free_default) {
     bool watch = options.heap_sample > 0 && sample_configure(options.heap_sample);
     if (has(calls))
         calls_configure(options.latency, options.trace);
-    else if (options.latency || options.trace > 0)
-        options_refuse_variant(options.latency ? "HAKMEM_LATENCY" : "HAKMEM_TRACE", "observe");
     if (watch || (has(calls) && calls_wanted()))
         heap_watch();
 }

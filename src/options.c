@@ -213,6 +213,16 @@ static bool options_in_range(const struct options_row *row, const char *text, si
     return word || (value >= row->min && value <= row->max);
 }
 
+static bool options_given(const char *name, const char **text) {
+    *text = name[0] != '\0' ? os_getenv(name) : NULL;
+    return *text != NULL && **text != '\0';
+}
+
+/* What another variant would do, and this one cannot. */
+static bool options_is_elsewhere(enum options_row_id id, size_t value) {
+    return !has(calls) && (id == OPTIONS_ROW_latency || id == OPTIONS_ROW_trace) && value != 0;
+}
+
 /* Looks for one option, once; true when the environment has set it. */
 static bool options_ask(enum options_row_id id) {
     const struct options_row *row = &options_rows[id];
@@ -220,18 +230,18 @@ static bool options_ask(enum options_row_id id) {
     if (options_state.asked & bit)
         return (options_state.given & bit) != 0;
     options_state.asked |= bit;
-    const char *name = row->name;
-    const char *text = os_getenv(name);
-    if (text == NULL && row->alias[0] != '\0') {
-        name = row->alias;
-        text = os_getenv(name);
-    }
-    if (text == NULL || *text == '\0')
+    const char *name = row->name, *text;
+    if (!options_given(name, &text) && !options_given(name = row->alias, &text))
         return false;
     size_t value = 0;
     bool parsed = options_parse(id, text, &value);
     if (!parsed || !options_in_range(row, text, value)) {
         options_report(id, name, text, parsed);
+        return false;
+    }
+    if (options_is_elsewhere(id, value)) {
+        log_line("%s (for the variant observe, this is %s; hakmem run --variant observe): %s=%s",
+                 options_complain(), options_variant, name, text);
         return false;
     }
     options_set(row, value);
@@ -283,13 +293,6 @@ static void options_read_given(void) {
     options_report_unknown();
     if (options.verbose)
         options_print();
-    if (options_state.refused)
-        os_exit(OPTIONS_REFUSED_STATUS);
-}
-
-void options_refuse_variant(const char *name, const char *variant) {
-    log_line("%s is for the variant %s, this is %s: %s; hakmem run --variant %s", name, variant,
-             options_variant, options_complain(), variant);
     if (options_state.refused)
         os_exit(OPTIONS_REFUSED_STATUS);
 }

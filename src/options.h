@@ -5,7 +5,7 @@
  *
  * P1  before options_read every field holds its default, so a call that comes first finds a valid struct.
  * P2  a value given by itself wins over mem_lean, mem_lean over the profile, the profile over the default.
- * P3  an unknown, malformed or out-of-range HAKMEM_* is reported on stderr and ignored; with
+ * P3  an unknown, malformed or out-of-range HAKMEM_*, or one of another variant, is reported on stderr and ignored; with
  *     HAKMEM_STRICT=1 the process ends with status 2 before it has done anything. An empty value counts as
  *     not given.
  * P4  in a process with more rights than its user no HAKMEM_* is read.
@@ -51,9 +51,6 @@ extern const char options_variant[]; /* "standard", "fast", "observe", "hardened
 
 /* Reads the environment, reports what it cannot use, and prints all values when HAKMEM_VERBOSE=1. */
 void options_read(void);
-
-/* The option `name` was given, and does nothing here: says so; in strict mode the process ends. */
-void options_refuse_variant(const char *name, const char *variant);
 
 /* Version, commit, variant and every effective value, one line each, on stderr. */
 void options_print(void);

@@ -97,7 +97,7 @@ def options_page():
         "counts as not given. Switches take 1, on, yes, true or 0, off, no, false; bytes take the suffixes k, m",
         "and g. In a process with more rights than its user (setuid) no option is read.",
         "",
-        "An unknown, malformed or out-of-range `HAKMEM_*` is reported once on stderr and ignored, or, with",
+        "An unknown, malformed or out-of-range `HAKMEM_*`, or one of another variant, is reported once on stderr and ignored, or, with",
         "`HAKMEM_STRICT=1`, ends the process with status 2. `HAKMEM_VERBOSE=1` prints every effective value.",
         "",
         "| option | what it does | default | values | older name |",

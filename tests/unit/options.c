@@ -135,6 +135,9 @@ static void options_older_names_and_which_wins(void **state) {
     setup(state);
     READ("HAKMEM_SS_MEM_LEAN_DECOMMIT=OFF", "HAKMEM_DECOMMIT=free");
     assert_int_equal(options.decommit, DECOMMIT_FREE);
+    setup(state);
+    READ("HAKMEM_SS_MEM_LEAN_DECOMMIT=OFF", "HAKMEM_DECOMMIT="); /* counts as not given */
+    assert_int_equal(options.decommit, DECOMMIT_OFF);
 }
 
 static void options_bytes_and_counts(void **state) {
@@ -198,6 +201,28 @@ static void options_P3_reports_name_the_unit(void **state) {
                     strcmp(fake.lines[i], "ignored (not 0 or 1): HAKMEM_STATS=maybe") == 0);
 }
 
+/* They are not in force, so neither are they printed as if they were. */
+static void options_P3_what_only_another_variant_does(void **state) {
+    READ("HAKMEM_LATENCY=1", "HAKMEM_TRACE=7", "HAKMEM_VERBOSE=1");
+    assert_int_equal(options.latency, has(calls));
+    assert_int_equal(options.trace, has(calls) ? 7 : 0);
+    assert_int_equal(fake.count, OPTIONS_ROWS + 1 + (has(calls) ? 0 : 2));
+    assert_string_equal(fake.lines[fake.count - 1],
+                        has(calls) ? "HAKMEM_TRACE=7 (environment)" : "HAKMEM_TRACE=0 (default)");
+    if (has(calls))
+        return;
+    assert_non_null(strstr(fake.lines[0], "ignored (for the variant observe, this is "));
+    assert_non_null(strstr(fake.lines[0], "): HAKMEM_LATENCY=1"));
+    assert_non_null(strstr(fake.lines[1], "): HAKMEM_TRACE=7"));
+    setup(state);
+    READ("HAKMEM_TRACE=7", "HAKMEM_STRICT=1");
+    assert_int_equal(fake.status, 2);
+    setup(state);
+    READ("HAKMEM_TRACE=0", "HAKMEM_LATENCY=no", "HAKMEM_STRICT=1");
+    assert_int_equal(fake.status, 0);
+    assert_int_equal(fake.count, 0);
+}
+
 static void options_P3_strict_refuses(void **state) {
     (void)state;
     READ("HAKMEM_FOO=1", "HAKMEM_VERBOSE=1", "HAKMEM_STRICT=1");
@@ -246,6 +271,7 @@ int main(void) {
         cmocka_unit_test_setup(options_P3_malformed_values_are_ignored, setup),
         cmocka_unit_test_setup(options_P3_reports_say_what_is_wrong, setup),
         cmocka_unit_test_setup(options_P3_reports_name_the_unit, setup),
+        cmocka_unit_test_setup(options_P3_what_only_another_variant_does, setup),
         cmocka_unit_test_setup(options_P3_strict_refuses, setup),
         cmocka_unit_test_setup(options_P4_a_privileged_process_reads_nothing, setup),
         cmocka_unit_test_setup(options_verbose_prints_every_value, setup),
