@@ -23,6 +23,8 @@ def check(option: str, path: str) -> None:
     """
     if not path:
         return
+    if path == "-":
+        raise AskedWrongly(f"{option} - is no file: only --json writes on standard output", "name a file; one called - is ./-")
     target = os.path.realpath(path)
     if os.path.isdir(target):
         raise refused(option, path, "it is a directory")

@@ -11,14 +11,20 @@ from lab import files
 
 def give(lines: Sequence[str], data: Mapping[str, Any], to_json: str = "") -> None:
     """Prints the lines, and writes `data` when it was asked for; with `-` it stands in place of the lines."""
-    if to_json == "-":
-        print(text(data).decode(), end="")
-        return
     try:  # the file first: a reader that goes away must not cost it, nor it the lines
         if to_json:
-            files.write("--json", to_json, text(data))
+            put(data, to_json)
     finally:
-        print("\n".join(lines))
+        if to_json != "-":
+            print("\n".join(lines))
+
+
+def put(data: Mapping[str, Any], to_json: str) -> None:
+    """The JSON, in its file or on standard output. Raises LabError when the file cannot be written."""
+    if to_json == "-":
+        print(text(data).decode(), end="")
+    else:
+        files.write("--json", to_json, text(data))
 
 
 def text(data: Mapping[str, Any]) -> bytes:

@@ -43,12 +43,20 @@ check_variant() {
     is_one_of "$1" $library_variants || refuse "unknown variant '$1': use one of $library_variants"
 }
 
+# check_file OPTION NAME: the next option, or --, is no name: a file would be made of it, and what stands behind it be run.
+check_file() {
+    case $2 in
+        '') refuse "$1 needs the name of a file: $run_usage" ;;
+        -*) refuse "$1 needs the name of a file, not '$2' (a file of that name is ./$2): $run_usage" ;;
+    esac
+}
+
 check_heap() {
-    [ -n "$1" ] || refuse "--heap needs the name of a file: $run_usage"
+    check_file --heap "$1"
 }
 
 check_trace() {
-    [ -n "$1" ] || refuse "--trace needs the name of a file: $run_usage"
+    check_file --trace "$1"
 }
 
 check_events() {

@@ -49,7 +49,7 @@ def command(
     seconds = durations.seconds(budget, "--budget") if budget else None
     out = bench_tables.console(to_stderr=to_json == "-")
     if only_list:
-        _list(out)
+        _list(out, to_json)
         return 0
     chosen, skipped = _workloads(workload or [], group or [], with_real, size, install, out)
     allocators = _allocators(reference, peer or [])
@@ -173,16 +173,24 @@ def _print_skipped(skipped: list[Skipped], out: bench_tables.Console) -> None:
         out.print(f"{each.name} was skipped: {each.reason}{fix}", markup=False)
 
 
-def _list(out: bench_tables.Console) -> None:
-    table = bench_tables.listing()
-    for row in workloads.ROWS:
-        table.add_row(row.group, row.name, str(row.threads), row.question, row.after)
+def _list(out: bench_tables.Console, to_json: str) -> None:
+    results.check(to_json)
+    rows = [(row.group, row.name, row.threads, row.question, row.after) for row in workloads.ROWS]
     for program in workloads.PROGRAMS:
         missing = [name for name in program.tools if not real.tool(name)]
         state = f"not here: package {program.package}" if missing else "a real program"
-        table.add_row(workloads.REAL, program.name, "", program.question, state)
+        rows.append((workloads.REAL, program.name, None, program.question, state))
+    installed = peers.installed()
+    if to_json:
+        named = [dict(zip(("group", "name", "threads", "question", "after"), row, strict=True)) for row in rows]
+        results.put({"workloads": named, "allocators": [asdict(each) for each in installed]}, to_json)
+    if to_json == "-":
+        return
+    table = bench_tables.listing()
+    for group, name, threads, *words in rows:
+        table.add_row(group, name, str(threads or ""), *words)
     out.print(table)
-    out.print("allocators here: " + ", ".join(each.name for each in peers.installed()), markup=False)
+    out.print("allocators here: " + ", ".join(each.name for each in installed), markup=False)
 
 
 def _write_json(target: str, done: Campaign, skipped: list[Skipped], options: dict[str, object]) -> None:

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from lab import arguments, peers, results
-from lab.errors import LabError
+from lab.errors import AskedWrongly, LabError
 from lab.peers import PeerResult, Step
 from lab.peers.recipe import Recipe
 from lab.progress import Progress
@@ -29,6 +29,8 @@ def command(
     A peer that cannot be had is a row with the reason; that is an error (exit status 1) only when it was asked for by
     its name.
     """
+    if again and not build:
+        raise AskedWrongly("--again makes peers anew, and --no-build makes none", "leave one of them out")
     results.check(to_json)
     known = [name for name in names or [] if name not in peers.GLIBC_NAMES]
     wanted = list(dict.fromkeys(peers.recipe_of(name) for name in known)) if names else peers.RECIPES

@@ -10,7 +10,7 @@ import typer
 
 from lab import arguments, durations, lineup, programs, results, store
 from lab.errors import AskedWrongly
-from lab.progress import Progress
+from lab.progress import Progress, spoken_time
 from lab.soak import sources, table
 from lab.soak.files import Directory
 from lab.soak.measure import measure
@@ -43,7 +43,8 @@ def command(
     allocators, pinned = lineup.chosen(allocator, profile), lineup.cpu_of(cpu)
     if length > limit / len(allocators) and not epoch_iters:
         length = limit / len(allocators)
-        print(f"hakmem: epochs of {length:.2g} s, not --epoch {epoch}: one of each is to fit in --duration {duration}", file=sys.stderr)
+        said = spoken_time(length) if length >= 90 else f"{length:.2g} s"
+        print(f"hakmem: epochs of {said}, not --epoch {epoch}: one of each is to fit in --duration {duration}", file=sys.stderr)
     driver = lineup.program(programs.MIXED)
     proofs = lineup.proven(sources.mixed(driver, 1, ws, seed), allocators)
     directory = Directory(Path(out) if out else None, [a.name for a in allocators], model)

@@ -248,6 +248,11 @@ def test_the_list_names_every_workload(capsys):
     said = capsys.readouterr().out
     for name in ("mixed_400", "xmalloc", "fork_storm", "redis", "python_malloc", "glibc"):
         assert name in said
+    assert cli.main(["bench", "--list", "--json", "-"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    threads = {row["name"]: row["threads"] for row in listed["workloads"]}
+    assert (threads["mixed_400"], threads["redis"]) == (1, None)
+    assert "glibc" in [each["name"] for each in listed["allocators"]]
 
 
 @pytest.mark.parametrize(

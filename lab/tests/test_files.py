@@ -31,6 +31,15 @@ def test_what_cannot_be_written_is_refused(path: str, why: str) -> None:
     assert caught.value.fix == "give --heap a file that can be written"
 
 
+def test_only_json_goes_to_standard_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(AskedWrongly, match="--trace - is no file: only --json") as caught:
+        results.check("-", ("--trace", "-"))
+    assert caught.value.fix == "name a file; one called - is ./-"
+    files.check("--trace", "./-")
+    assert not os.listdir(tmp_path)
+
+
 def test_a_disk_that_is_full_is_seen_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def write(file: int, content: bytes) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

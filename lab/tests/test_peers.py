@@ -255,6 +255,8 @@ def test_the_command_shows_rows_and_reasons(recipes, capsys: pytest.CaptureFixtu
     recipes(recipe("bump"), recipe("gone", unavailable))
     assert cli.main(["peers", "--no-build"]) == 0
     assert "`hakmem peers bump` makes it" in capsys.readouterr().out
+    assert cli.main(["peers", "--no-build", "--again"]) == 2
+    assert "leave one of them out" in capsys.readouterr().err
     assert cli.main(["peers"]) == 0
     shown = capsys.readouterr()
     assert re.search(r"^ +bump +1\.0\.7 +test bump 1\.0 +\S+libbump\.so +made in \d+ s", shown.out, re.M)

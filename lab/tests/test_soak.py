@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from lab import cli, csvs, files, results, streams
-from lab.errors import CrashError
+from lab import cli, csvs, files, lineup, results, streams
+from lab.errors import CrashError, LabError
 from lab.model import Allocator
 from lab.soak import sources, table
 from lab.soak.files import file_name
@@ -253,6 +253,15 @@ def test_a_round_fits_in_the_duration(command, tmp_path, capsys):
     said = capsys.readouterr()
     assert said.err.startswith("hakmem: epochs of 0.02 s, not --epoch 10s: one of each is to fit in --duration 20ms\n")
     assert json.loads(said.out)["iterations"] < 20_000_000
+
+
+def test_a_long_epoch_is_said_as_a_person_says_it(command, tmp_path, capsys, monkeypatch):
+    def stop(*_: object) -> None:
+        raise LabError("stopped")
+
+    monkeypatch.setattr(lineup, "proven", stop)
+    assert command("--duration", "1h", "--epoch", "2h", "--out", tmp_path / "o") == 1
+    assert "epochs of 1 h, not --epoch 2h" in capsys.readouterr().err
 
 
 def test_files_that_cannot_be_written_cost_nothing_but_themselves(command, tmp_path, capsys):

@@ -9,6 +9,16 @@ expect_words out '^usage: hakmem' help
 try "$tree/hakmem" help run
 expect_status 0 'help of a command'
 expect_words out '^  --profile P ' 'help of a command'
+for words in 'help help' '--help help'; do
+    try "$tree/hakmem" $words
+    expect_status 0 "$words"
+    expect_words out '^usage: hakmem COMMAND' "$words"
+done
+try "$tree/hakmem" --help run
+expect_words out '^  --profile P ' '--help COMMAND'
+try "$tree/hakmem" help run build
+expect_status 2 'help of two commands'
+expect_words err "not 'run build'" 'help of two commands'
 try "$tree/hakmem" help walk
 expect_status 2 'help of what is no command'
 expect_words err "unknown command 'walk': use one of run, explain" 'help of what is no command'

@@ -55,6 +55,13 @@ done
 try "$tree/hakmem" run --heap '' -- true
 expect_status 2 'no name of a file'
 expect_words err 'heap needs the name of a file' 'no name of a file'
+for option in --heap --trace; do
+    for value in -- --stats -; do
+        try "$tree/hakmem" run $option $value -- true
+        expect_status 2 "$option $value"
+        expect_words err "$option needs the name of a file, not '$value'" "$option $value"
+    done
+done
 try "$tree/hakmem" run --heap
 expect_status 2 'no value'
 expect_words err 'heap needs a value' 'no value'
