@@ -2,7 +2,7 @@
  * sparse_blocks: what do hundreds of large blocks cost, taken and freed again and again, of which hardly anything is touched?
  *
  * 600 blocks of 40,000 bytes, one byte of each written, 100 rounds: taken, then freed, the last one first. After ten rounds no system call
- * changes anything, and few ask how much of a block is in memory (mincore): each of them costs more than all else that a block needs.
+ * changes anything, and few ask how much of a block is in memory: each of them costs more than all else that a block needs.
  */
 #include "calls.h"
 
