@@ -57,6 +57,11 @@ def check_all(asked: Sequence[tuple[str, str]]) -> None:
     """The files of several options, (option, path): each can be written, and no two are the same. Raises LabError."""
     for option, path in asked:
         check(option, path)
+    check_apart(asked)
+
+
+def check_apart(asked: Sequence[tuple[str, str]]) -> None:
+    """No two of several options, (option, path), name the same file. Raises AskedWrongly."""
     taken: dict[str, str] = {}
     for option, path in asked:
         target = os.path.realpath(path)

@@ -64,6 +64,7 @@ def command(
     directory, kept = _directory(out), Path(store_file) if store_file else store.path_of(changes.KIND)
     if store_file:
         store.check(kept)
+    files.check_apart([("--store", str(kept)), ("--json", "" if to_json == "-" else to_json)])
     allocators, missing = _allocators(subject, peer, build, quiet)
     chosen, skipped = _workloads(workload, group, with_real or (full and not (workload or group)), "speed" in parts)
 

@@ -823,10 +823,12 @@ def test_a_file_of_somebody_else_is_no_store(tmp_path, capsys, content):
         (["--out", "/proc/nowhere"], 1, "cannot write"),
         (["--out", "/dev/null/nowhere"], 1, "/dev/null is no directory"),
         (["--store", "/dev"], 1, "cannot write /dev: it is a directory"),
+        (["--store", "same", "--json", "./same"], 2, "--store and --json name the same file, ./same"),
         (["--store", "/dev/null", "--budget", "1s", "--section", "startup"], 2, "/dev/null is no regular file"),
     ],
 )
-def test_what_cannot_be_done_is_said_before_anything_is_measured(tmp_path, capsys, words, status, said):
+def test_what_cannot_be_done_is_said_before_anything_is_measured(tmp_path, capsys, monkeypatch, words, status, said):
+    monkeypatch.chdir(tmp_path)
     assert scorecard(tmp_path, *words) == status
     assert said in capsys.readouterr().err
     assert list(tmp_path.iterdir()) in ([], [tmp_path / "s.jsonl"]), "and no empty page stays"
