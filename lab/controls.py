@@ -113,11 +113,11 @@ def measure_power(
     metrics: Sequence[str] = ("cpu", "wall", "throughput"),
     **how: Any,
 ) -> tuple[pairs.Comparison, list[MetricPower]]:
-    """A against A for `budget_s` seconds; the comparison, and the power of each metric."""
+    """A against A for `budget_s` seconds; the comparison, and the power of each metric, or none of too few blocks."""
     sides = [replace(allocator, name=f"{allocator.name}-{number}") for number in (1, 2)]
     measured = (compare or pairs.compare)(workload, sides, budget_s=budget_s, precision=None, max_pairs=100_000, **how)
     powers = []
-    for metric in metrics if measured.blocks else ():
+    for metric in metrics if len(measured.blocks) >= statistics.FEWEST_BLOCKS else ():
         ratios = measured.ratios(sides[1].name, sides[0].name, metric)
         logs = np.log(ratios)
         spread = 1.4826 * float(np.median(np.abs(logs - np.median(logs))))

@@ -250,19 +250,20 @@ def _power(workload: Workload, variant: str, plan: Plan, out: verdict_text.Outpu
             seed=plan.seed,
             **plan.how(),
         )
-    if not powers:
+    if not measured.blocks:
         print(f"hakmem: {NOTHING_MEASURED}", file=sys.stderr)
         return 130
-    out.say(
-        f"{workload.name}, A against A, {counted(len(measured.blocks), 'block')} of {measured.seconds_per_block:.2f} s; "
-        f"smallest change that nine of ten experiments see (interval without zero) and call (beyond ±{100 * plan.band:.1f} %):",
-        *controls.power_table(powers),
-    )
+    said = f"{workload.name}, A against A, {counted(len(measured.blocks), 'block')} of {measured.seconds_per_block:.2f} s"
+    if powers:
+        see = "smallest change that nine of ten experiments see (interval without zero) and call"
+        out.say(f"{said}; {see} (beyond ±{100 * plan.band:.1f} %):", *controls.power_table(powers))
+    else:
+        out.say(f"{said}: too few to tell how noisy they are; that takes {statistics.FEWEST_BLOCKS}, and a larger --budget")
     facts = [
         {"metric": one.metric, "spread": one.spread, "found": [vars(power) for power in one.found]} for one in powers
     ]
     out.give({"power": facts, "comparison": record.comparison_json(measured)})
-    return 130 if measured.stopped == "interrupted" else 0
+    return 130 if measured.stopped == "interrupted" else int(not powers)
 
 
 def _control(workload: Workload, variant: str, plan: Plan, count: int | None, out: verdict_text.Output) -> int:

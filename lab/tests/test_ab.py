@@ -177,6 +177,13 @@ def test_power_is_told_for_every_metric(simulated, monkeypatch, capsys):
     assert all(word in out for word in ("cpu", "wall", "throughput", "seen", "called"))
 
 
+def test_one_block_tells_no_noise(simulated, monkeypatch, capsys):
+    monkeypatch.setattr(builds, "build", lambda variant: "unused")
+    assert cli.main(["ab", "--power", "-q", "--budget", "100ms"]) == 1
+    out = capsys.readouterr().out
+    assert "too few to tell how noisy they are; that takes 6" in out and "0.00 %" not in out
+
+
 def test_the_controls_pass_and_fail(simulated, monkeypatch, capsys):
     pair = (allocator("good"), allocator("slow"))
     monkeypatch.setattr(builds, "same_sides", lambda variant: (allocator("A:good"), allocator("B:good")))
