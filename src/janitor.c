@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 
 enum janitor_state { JANITOR_NONE, JANITOR_STARTING, JANITOR_RUNS, JANITOR_REFUSED };
 
@@ -47,7 +48,7 @@ static struct {
     _Atomic bool soon; /* a long block is awaited; relaxed: what is seen late is looked at after the rest */
     _Atomic bool unwanted; /* there is a filter, or will be; seq_cst, as threads */
     uint64_t delay_ns;     /* this and the next are written once, before there are threads */
-    bool allowed;
+    bool allowed, wrapped;
     enum { JANITOR_UNASKED, JANITOR_ASKED, JANITOR_NOT_ASKED } asked; /* only while there is one thread */
     sigset_t mask;                                                    /* of the thread that started it */
     struct os_text libc, linker; /* who is there may hold one of libc's locks that starting a thread needs */
@@ -337,7 +338,7 @@ COLD void janitor_call_taken(const void *caller) {
 
 void janitor_configure(size_t delay_ms, bool thread) {
     janitor.delay_ns = (uint64_t)delay_ms * 1000000;
-    janitor.allowed = thread;
+    janitor.allowed = thread && !janitor.wrapped;
     janitor.libc = os_text_of_libc();
     janitor.linker = os_text_of_linker();
     if (janitor.delay_ns > 0 && janitor.allowed)
@@ -346,15 +347,25 @@ void janitor_configure(size_t delay_ms, bool thread) {
         atomic_store_explicit(&janitor_taken_most, JANITOR_NEVER, memory_order_relaxed);
 }
 
-/* What is bound is libc's in most programs. */
-void janitor_prepare(void) {
-    if (janitor.libc.from == 0)
-        janitor.libc = os_text_of_libc();
-    if (janitor.libc.from == 0 || os_is_inside(&janitor.libc, (const void *)(uintptr_t)&pthread_create))
+/* Sanitizers stand before libc for good reason. */
+static COLD void janitor_note_others(bool create_is_libc) {
+    if (next_is_sanitized())
         return;
-    const void *next = next_symbol("pthread_create");
+    janitor.wrapped = os_is_elsewhere((const void *)(uintptr_t)&calloc);
+    if (janitor.wrapped)
+        janitor.allowed = false;
+    const void *next = create_is_libc ? NULL : next_symbol("pthread_create");
     if (os_is_inside(&janitor.libc, next))
         janitor.create = (__typeof__(janitor.create))(uintptr_t)next;
+}
+
+/* What is bound is libc's in most programs, and calloc ours. Where another library's stands before it, as one does that counts calls, whoever frees may hold a
+ * lock of its; and libc's pthread_create asks by that name for memory. */
+void janitor_prepare(void) {
+    janitor.libc = os_text_of_libc();
+    bool create_is_libc = os_is_inside(&janitor.libc, (const void *)(uintptr_t)&pthread_create);
+    if (!create_is_libc || os_is_elsewhere((const void *)(uintptr_t)&calloc))
+        janitor_note_others(create_is_libc);
 }
 
 void janitor_thread_came(void) {

@@ -84,7 +84,7 @@ static inline void janitor_after_take(const void *caller) {
 void janitor_configure(size_t delay_ms, bool thread);
 
 /* Told by lifecycle's constructor. The thread is made by libc's own pthread_create: a program's that stands before it may want a lock which whoever frees
- * holds, and keep a record of each thread. */
+ * holds, and keep a record of each thread. There is none where another library's malloc stands before ours. */
 void janitor_prepare(void);
 
 /* A thread has a heap from now on; it has run its last destructor. */

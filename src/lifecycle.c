@@ -26,6 +26,7 @@ static struct {
     _Atomic int state;          /* release by lifecycle_start, acquire by every attach */
     _Atomic bool watches_forks; /* relaxed: pairs with nothing */
     bool printed;
+    uint64_t signals; /* that a thread which forks wants none of afterwards; under the locks of all rooms */
     pthread_key_t key;
     bool has_key;
 } lifecycle = {.lock = LOCK_INITIAL(11)};
@@ -67,9 +68,8 @@ extern void _IO_list_lock(void) WEAK;
 extern void _IO_list_unlock(void) WEAK;
 extern void _IO_list_resetlock(void) WEAK;
 
-/* The thread forks in a signal's handler that interrupted work of ours; and the signals that it wants none of after that. */
+/* The thread forks in a signal's handler that interrupted work of ours. */
 static THREAD_LOCAL bool lifecycle_interrupts;
-static THREAD_LOCAL uint64_t lifecycle_signals;
 
 static void lifecycle_call(void (*function)(void)) {
     if (function)
@@ -85,12 +85,13 @@ static void lifecycle_before_fork(void) {
     bool interrupts = lock_holds_any() || favour_is_inside();
     if (!interrupts && os_is_alone(false))
         return;
-    if (!interrupts)
+    if (!interrupts) {
         lifecycle_call(_IO_list_lock); /* which may take long */
-    lifecycle_signals = os_block_signals();
-    lifecycle_interrupts = interrupts;
-    if (!interrupts)
+        uint64_t before = os_block_signals();
         lifecycle_lock_rooms(true);
+        lifecycle.signals = before;
+    }
+    lifecycle_interrupts = interrupts;
     lock_forking(true);
 }
 
@@ -99,11 +100,12 @@ static void lifecycle_end_fork(void (*streams)(void)) {
     if (!lock_is_forking())
         return;
     lock_forking(false);
-    if (!lifecycle_interrupts) {
-        lifecycle_lock_rooms(false);
-        lifecycle_call(streams);
-    }
-    os_restore_signals(lifecycle_signals);
+    if (lifecycle_interrupts)
+        return;
+    uint64_t before = lifecycle.signals;
+    lifecycle_lock_rooms(false);
+    lifecycle_call(streams);
+    os_restore_signals(before);
 }
 
 static void lifecycle_after_fork(void) {

@@ -59,6 +59,10 @@ COLD const void *next_symbol(const char *name) {
     return dlsym != NULL ? dlsym(RTLD_NEXT, name) : NULL;
 }
 
+COLD bool next_is_sanitized(void) {
+    return dlsym != NULL && (dlsym(RTLD_DEFAULT, "__asan_init") || dlsym(RTLD_DEFAULT, "__tsan_init"));
+}
+
 bool next_resolving(void) {
     return next_busy;
 }

@@ -10,7 +10,7 @@
  *     missing (a static program has no dlsym).
  * P3  an optional entry that is missing answers as an allocator without that service would.
  *
- * Called by lifecycle (next_resolve, once, before there are threads), by alloc and libc, and by janitor (next_symbol). Never calls our
+ * Called by lifecycle (next_resolve, once, before there are threads), by alloc and libc, and by janitor (the two for constructors). Never calls our
  * own entry points.
  */
 #ifndef HAKMEM_NEXT_H
@@ -25,6 +25,9 @@ bool next_resolving(void);
 
 /* What comes next of any name, also of no allocator's; NULL: nothing, or there is no dynamic linker. For constructors. */
 const void *next_symbol(const char *name);
+
+/* True in a program that was built for AddressSanitizer or ThreadSanitizer. For constructors. */
+bool next_is_sanitized(void);
 
 void *next_malloc(size_t size);
 void *next_calloc(size_t count, size_t size);

@@ -309,6 +309,10 @@ static inline bool os_is_inside(const struct os_text *text, const void *address)
     return (uintptr_t)address >= text->from && (uintptr_t)address < text->to;
 }
 
+/* True for a function of a library that is neither this one nor libc; the program and the dynamic linker are no such libraries. Before there are
+ * threads. */
+bool os_is_elsewhere(const void *function);
+
 /* True when the program itself, not only a library of its, asks libc whether it has one thread: that is what std::shared_ptr compiles to, which
  * counts without atomic operations then. GNU's C library and linker since 2.32; any other: false. */
 bool os_program_asks_for_threads(const struct os_text *libc);

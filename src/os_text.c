@@ -28,19 +28,35 @@ static struct os_text os_text_at(uintptr_t base) {
     return text;
 }
 
-/* By one of its functions whose address no program takes: of all that are loaded, the one that begins nearest below. */
+/* Of all that are loaded, the one that begins nearest below; NULL in a program without dynamic linker. */
+static const struct link_map *os_object_of(const void *address) {
+    const struct link_map *found = NULL;
+    for (const struct link_map *map = &_r_debug ? _r_debug.r_map : NULL; map; map = map->l_next)
+        if (map->l_addr <= (uintptr_t)address && (!found || map->l_addr > found->l_addr))
+            found = map;
+    return found;
+}
+
+/* By one of its functions whose address no program takes. */
+static const struct link_map *os_libc(void) {
+    return os_object_of((const void *)(uintptr_t)&pthread_attr_setstacksize);
+}
+
 struct os_text os_text_of_libc(void) {
-    uintptr_t base = 0, inside = (uintptr_t)&pthread_attr_setstacksize;
-    const struct link_map *map =
-        &_r_debug ? _r_debug.r_map : NULL; /* none in a program without dynamic linker */
-    for (; map; map = map->l_next)
-        if (map->l_addr <= inside && map->l_addr > base)
-            base = map->l_addr;
-    return os_text_at(base);
+    const struct link_map *libc = os_libc();
+    return os_text_at(libc ? libc->l_addr : 0);
 }
 
 struct os_text os_text_of_linker(void) {
     return os_text_at(os_linker());
+}
+
+bool os_is_elsewhere(const void *function) {
+    const struct link_map *whose = os_object_of(function);
+    const struct os_text linker = os_text_of_linker();
+    return whose && whose != _r_debug.r_map && whose != os_libc() &&
+           whose != os_object_of((const void *)(uintptr_t)&os_is_elsewhere) &&
+           !os_is_inside(&linker, function);
 }
 
 /* What it has a copy of lies in the program itself; what it only refers to comes first in its table, before all that can be looked up. Where this

@@ -5,7 +5,8 @@
  * must see the calls and hand them over; after the library it must see none; and with HAKMEM_FORCE_LIBC_ALLOC
  * the library must hand every call on to it. aligned_alloc, which the other does not interpose, gives blocks
  * of the library in every order: the other's free hands them back. reallocarray, which it does not interpose
- * either, is a call of its realloc, so that one with a heap of its own gets its own blocks back (libc P5).
+ * either, is a call of its realloc, so that one with a heap of its own gets its own blocks back (libc P5). The other one calls
+ * under a lock that is not recursive: a thread of the library's, which libc would make with that library's calloc, must not be made there.
  */
 #define TEST_ANY_MALLOC
 #include "hostile.h"
@@ -26,6 +27,22 @@ static void use_names_of_ours(const unsigned long *calls, bool seen) {
     CHECK(*calls - before == (seen ? 3 : 0));
 }
 
+/* Several times what calls for the library's thread, in a process of two threads. */
+static void shed(void) {
+    enum { BLOCKS = 100000, BYTES = 300 };
+    static void *blocks[BLOCKS];
+
+    for (int i = 0; i < BLOCKS; i++)
+        CHECK((blocks[i] = memset(malloc(BYTES), 1, BYTES)) != NULL);
+    for (int i = 0; i < BLOCKS; i++)
+        free(blocks[i]);
+}
+
+static void *wait_for_ever(void *nothing) {
+    pause();
+    return nothing;
+}
+
 static void worker(const char *expected) {
     unsigned long *calls = dlsym(RTLD_DEFAULT, "counting_library_calls");
 
@@ -37,6 +54,8 @@ static void worker(const char *expected) {
         CHECK(*calls - before > 1000);
     else
         CHECK(*calls == before);
+    start_thread(wait_for_ever, NULL);
+    shed();
 }
 
 static void run_with(const char *first, const char *second, const char *force, const char *expected) {
