@@ -912,6 +912,13 @@ static void remote_loneliness_is_learned(void **state) {
         check_no_report();
     }
     assert_int_equal(outbox.alone, 0);
+    /* A few blocks tell nothing. */
+    outbox.scattered = 1;
+    for (unsigned i = 0; i < WORDS - 1; i++)
+        post(slabs[0], blocks[0][i * WORDS]);
+    remote_send(&outbox);
+    assert_int_equal(outbox.alone, 0);
+    collect(&inboxes[0]);
     for (unsigned i = 0; i < SLABS; i++)
         put_back_others(slabs[i]);
     assert_int_equal(arena.in_use, 0);
