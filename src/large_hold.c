@@ -290,6 +290,7 @@ void large_count_mapped(size_t bytes) {
 static bool large_unmap(struct large *large) {
     huge_forget(large_unit(large), large->extent);
     if (os_unmap(large_unit(large), large->extent)) {
+        pagemap_hint_again(large_unit(large), large->extent);
         large_count_mapped(-large->extent);
         large_give_record(large);
         return true;

@@ -4,6 +4,8 @@
 #include "metadata.h"
 #include "os.h"
 
+#include <string.h>
+
 enum {
     LEAF_UNITS = 1 << PAGEMAP_LEAF_SHIFT,
     LEAVES = 1 << (PAGEMAP_ADDRESS_SHIFT - UNIT_SHIFT - PAGEMAP_LEAF_SHIFT)
@@ -28,10 +30,19 @@ struct pagemap_kept {
 
 SPARSE uint32_t pagemap_window[PAGEMAP_WINDOW_UNITS];
 
+/* Addresses to ask for: in holes, the longest of what was given back, none of which touches another; and from `next` on. */
+struct pagemap_part {
+    uintptr_t next;
+    bool has_holes; /* or had */
+    struct pagemap_hole {
+        uintptr_t start, end;
+    } hole[16];
+};
+
 /* Chunks and leaves (below) are published with release and read with acquire: a reader sees them zeroed. */
 static struct {
     struct lock lock;
-    uintptr_t next_superslab, next_mapping;
+    struct pagemap_part superslabs, mappings;
     struct pagemap_kept *kept; /* that were not needed */
 } pagemap = {.lock = LOCK_INITIAL(4)};
 
@@ -153,29 +164,107 @@ void pagemap_reserve_with(const void *start, void *kept) {
         pagemap_keep_no_more(kept);
 }
 
-static void *pagemap_hint(uintptr_t *next, uintptr_t from, uintptr_t end, size_t bytes, size_t alignment) {
-    lock_take(&pagemap.lock);
-    if (*next == 0)
-        *next = from + os_random() % (HINT_RANDOM / (4 * MIB)) * (4 * MIB);
-    size_t room = end - from;
-    uintptr_t hint = 0;
-    if (alignment < room && bytes < room - alignment) {
-        hint = align_up(*next, alignment);
-        if (hint >= end - bytes)
-            hint = align_up(from, alignment);
+static size_t pagemap_hole_bytes(const struct pagemap_hole *hole) {
+    return hole->end - hole->start;
+}
+
+/* In the shortest that is long enough; 0: there is none. */
+static NOINLINE uintptr_t pagemap_hint_in_hole(struct pagemap_part *part, size_t bytes, size_t alignment) {
+    struct pagemap_hole *best = NULL;
+    for (unsigned i = 0; i < ARRAY_LENGTH(part->hole); i++) {
+        struct pagemap_hole *hole = &part->hole[i];
+        uintptr_t hint = align_up(hole->start, alignment);
+        if (hint < hole->end && bytes <= hole->end - hint &&
+            (!best || pagemap_hole_bytes(hole) < pagemap_hole_bytes(best)))
+            best = hole;
     }
-    if (hint)
-        *next = hint + align_up(bytes, UNIT_SIZE);
+    if (!best)
+        return 0;
+    uintptr_t hint = align_up(best->start, alignment);
+    best->start = hint + align_up(bytes, UNIT_SIZE);
+    return hint;
+}
+
+/* All lie behind what is hinted at next. */
+static COLD void pagemap_forget_holes(struct pagemap_part *part) {
+    memset(part->hole, 0, sizeof part->hole);
+}
+
+static uintptr_t pagemap_hint_next(struct pagemap_part *part, uintptr_t from, uintptr_t end, size_t bytes,
+                                   size_t alignment) {
+    if (part->next == 0)
+        part->next = from + os_random() % (HINT_RANDOM / (4 * MIB)) * (4 * MIB);
+    uintptr_t hint = align_up(part->next, alignment);
+    if (hint >= end - bytes) {
+        hint = align_up(from, alignment);
+        pagemap_forget_holes(part);
+    }
+    part->next = hint + align_up(bytes, UNIT_SIZE);
+    return hint;
+}
+
+static void *pagemap_hint(struct pagemap_part *part, uintptr_t from, uintptr_t end, size_t bytes,
+                          size_t alignment) {
+    uintptr_t hint = 0;
+    size_t room = end - from;
+    lock_take(&pagemap.lock);
+    if (alignment < room && bytes < room - alignment) {
+        if (UNLIKELY(part->has_holes))
+            hint = pagemap_hint_in_hole(part, bytes, alignment);
+        if (hint == 0)
+            hint = pagemap_hint_next(part, from, end, bytes, alignment);
+    }
     lock_release(&pagemap.lock);
     return (void *)hint;
 }
 
 void *pagemap_hint_superslab(size_t bytes, size_t alignment) {
-    return pagemap_hint(&pagemap.next_superslab, HINT_SUPERSLABS, HINT_MAPPINGS, bytes, alignment);
+    return pagemap_hint(&pagemap.superslabs, HINT_SUPERSLABS, HINT_MAPPINGS, bytes, alignment);
 }
 
 void *pagemap_hint_mapping(size_t bytes, size_t alignment) {
-    return pagemap_hint(&pagemap.next_mapping, HINT_MAPPINGS, HINT_END, bytes, alignment);
+    return pagemap_hint(&pagemap.mappings, HINT_MAPPINGS, HINT_END, bytes, alignment);
+}
+
+/* The hole that it touches is of it from here on. */
+static struct pagemap_hole pagemap_join(struct pagemap_part *part, struct pagemap_hole hole) {
+    for (unsigned i = 0; i < ARRAY_LENGTH(part->hole); i++) {
+        struct pagemap_hole *other = &part->hole[i];
+        if (pagemap_hole_bytes(other) == 0 || (other->end != hole.start && other->start != hole.end))
+            continue;
+        hole.start = other->end == hole.start ? other->start : hole.start;
+        hole.end = other->start == hole.end ? other->end : hole.end;
+        other->start = other->end;
+    }
+    return hole;
+}
+
+/* What lies behind `next` was hinted at long ago, or never. */
+static NOINLINE void pagemap_open_hole(struct pagemap_part *part, struct pagemap_hole hole) {
+    if (hole.start >= part->next || hole.end > part->next)
+        return;
+    hole = pagemap_join(part, hole);
+    if (hole.end == part->next) {
+        part->next = hole.start;
+        return;
+    }
+    struct pagemap_hole *shortest = part->hole;
+    for (unsigned i = 1; i < ARRAY_LENGTH(part->hole); i++)
+        if (pagemap_hole_bytes(&part->hole[i]) < pagemap_hole_bytes(shortest))
+            shortest = &part->hole[i];
+    if (pagemap_hole_bytes(&hole) > pagemap_hole_bytes(shortest))
+        *shortest = hole;
+    part->has_holes = true;
+}
+
+void pagemap_hint_again(const void *start, size_t bytes) {
+    struct pagemap_hole hole = {(uintptr_t)start, (uintptr_t)start + align_up(bytes, UNIT_SIZE)};
+    lock_take(&pagemap.lock);
+    if (hole.start >= HINT_SUPERSLABS && hole.end <= HINT_MAPPINGS)
+        pagemap_open_hole(&pagemap.superslabs, hole);
+    else if (hole.start >= HINT_MAPPINGS && hole.end <= HINT_END)
+        pagemap_open_hole(&pagemap.mappings, hole);
+    lock_release(&pagemap.lock);
 }
 
 void pagemap_lock(bool take) {

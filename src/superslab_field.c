@@ -233,6 +233,8 @@ size_t superslab_unmap_fields(void) {
         size_t bytes = superslab_claim_field(first);
         lock_release(&superslabs.lock);
         bool gone = os_unmap(first->start, bytes); /* P4: claimed above */
+        if (gone)
+            pagemap_hint_again(first->start, bytes);
         lock_take(&superslabs.lock);
         if (gone)
             superslab_forget_field(first);

@@ -188,6 +188,8 @@ size_t superslab_unmap_free(void) {
     for (uint32_t number = 0; (home = superslab_claim_whole(&number)) != NULL; number++) {
         lock_release(&superslabs.lock);
         bool gone = os_unmap(home->start, (size_t)home->units * UNIT_SIZE); /* P4: claimed above */
+        if (gone)
+            pagemap_hint_again(home->start, (size_t)home->units * UNIT_SIZE);
         lock_take(&superslabs.lock);
         if (gone) {
             superslab_vacate(home);

@@ -166,6 +166,59 @@ static void pagemap_hints_for_what_does_not_fit_are_null(void **state) {
     check_hints(pagemap_hint_mapping, HINT_MAPPINGS, HINT_END);
 }
 
+/* What is unmapped is hinted at again: the last ones by turning back, others as holes. */
+static void pagemap_hints_come_back(void **state) {
+    (void)state;
+    enum { BYTES = 5 * UNIT_SIZE, BLOCKS = 6 };
+    void *blocks[BLOCKS];
+    for (int i = 0; i < BLOCKS; i++)
+        blocks[i] = pagemap_hint_mapping(BYTES, UNIT_SIZE);
+    for (int i = BLOCKS - 1; i > 3; i--) /* nothing lies behind them */
+        pagemap_hint_again(blocks[i], BYTES);
+    assert_ptr_equal(pagemap_hint_mapping(BYTES - 1, UNIT_SIZE), blocks[4]);
+    assert_ptr_equal(pagemap_hint_mapping(BYTES, UNIT_SIZE), blocks[5]);
+    pagemap_hint_again(blocks[1], BYTES); /* two holes, and then one */
+    pagemap_hint_again(blocks[3], BYTES);
+    pagemap_hint_again(blocks[2], BYTES);
+    pagemap_hint_again(blocks[5], UNIT_SIZE); /* the shortest that is long enough comes first */
+    assert_ptr_equal(pagemap_hint_mapping(2 * BYTES, UNIT_SIZE), blocks[1]);
+    assert_true(pagemap_hint_mapping(BYTES + 1, UNIT_SIZE) > blocks[5]); /* fits nowhere */
+    assert_ptr_equal(pagemap_hint_mapping(UNIT_SIZE, UNIT_SIZE), blocks[5]);
+    assert_ptr_equal(pagemap_hint_mapping(BYTES, UNIT_SIZE), blocks[3]);
+    unsigned char *last = pagemap_hint_mapping(UNIT_SIZE, UNIT_SIZE);
+    assert_true((void *)last > blocks[5]);           /* the holes are full */
+    pagemap_hint_again(last + UNIT_SIZE, UNIT_SIZE); /* nobody was told of that, */
+    pagemap_hint_again(blocks[0], 8 * GIB);          /* nor of all of that; */
+    pagemap_hint_again((void *)HINT_END, UNIT_SIZE); /* that is of another place */
+    assert_ptr_equal(pagemap_hint_mapping(UNIT_SIZE, UNIT_SIZE), last + UNIT_SIZE);
+    void *superslab = pagemap_hint_superslab(4 * MIB, 4 * MIB);
+    pagemap_hint_again(superslab, 4 * MIB);
+    assert_ptr_equal(pagemap_hint_superslab(4 * MIB, 4 * MIB), superslab);
+}
+
+static void pagemap_hints_keep_the_longest_holes(void **state) {
+    (void)state;
+    enum { HOLES = ARRAY_LENGTH(pagemap.mappings.hole) };
+    unsigned char *blocks[2 * HOLES + 4];
+    for (unsigned i = 0; i < ARRAY_LENGTH(blocks); i++)
+        blocks[i] = pagemap_hint_mapping((i == 0                          ? 1
+                                          : i == ARRAY_LENGTH(blocks) - 2 ? 3
+                                                                          : 2) *
+                                             UNIT_SIZE,
+                                         UNIT_SIZE);
+    for (unsigned i = 1; i <= HOLES; i++)
+        pagemap_hint_again(blocks[2 * i], 2 * UNIT_SIZE);
+    pagemap_hint_again(blocks[0], UNIT_SIZE); /* shorter than all */
+    assert_true((unsigned char *)pagemap_hint_mapping(UNIT_SIZE, UNIT_SIZE) >= blocks[2]);
+    pagemap_hint_again(blocks[ARRAY_LENGTH(blocks) - 2], 3 * UNIT_SIZE); /* longer than that one is now */
+    assert_ptr_equal(pagemap_hint_mapping(3 * UNIT_SIZE, UNIT_SIZE), blocks[ARRAY_LENGTH(blocks) - 2]);
+    for (unsigned i = 1; i < HOLES; i++)
+        assert_true((unsigned char *)pagemap_hint_mapping(2 * UNIT_SIZE, UNIT_SIZE) <
+                    blocks[ARRAY_LENGTH(blocks) - 2]);
+    assert_true((unsigned char *)pagemap_hint_mapping(UNIT_SIZE, UNIT_SIZE) >
+                blocks[ARRAY_LENGTH(blocks) - 1]);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(pagemap_P2_no_memory_is_said_by_reserve, kernel_reset),
@@ -177,6 +230,8 @@ int main(void) {
         cmocka_unit_test_setup(pagemap_P3_who_reads_the_tag_finds_the_record, kernel_reset),
         cmocka_unit_test_setup(pagemap_hints_are_aligned_and_in_their_part, kernel_reset),
         cmocka_unit_test_setup(pagemap_hints_for_what_does_not_fit_are_null, kernel_reset),
+        cmocka_unit_test_setup(pagemap_hints_come_back, kernel_reset),
+        cmocka_unit_test_setup(pagemap_hints_keep_the_longest_holes, kernel_reset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
