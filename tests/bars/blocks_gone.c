@@ -50,8 +50,8 @@ int main(void) {
         come_and_go(1);
     }
     long with_others = rss_kib();
-    dprintf(2, "resident KiB: %ld, by one block at a time +%ld, by %d +%ld, with others between +%ld\n", before,
-           one - before, AT_ONCE, many - one, with_others - many);
+    dprintf(2, "resident KiB: %ld, by one block at a time +%ld, by %d +%ld, with others between +%ld\n",
+            before, one - before, AT_ONCE, many - one, with_others - many);
     CHECK(with_others - before <= GROWTH_KIB);
     return 0;
 }
