@@ -348,11 +348,11 @@ void janitor_configure(size_t delay_ms, bool thread) {
 }
 
 /* Sanitizers stand before libc for good reason. */
-static COLD void janitor_note_others(bool create_is_libc) {
+static COLD void janitor_note_others(bool create_is_libc, bool wrapped) {
     if (next_is_sanitized())
         return;
-    janitor.wrapped = os_is_elsewhere((const void *)(uintptr_t)&calloc);
-    if (janitor.wrapped)
+    janitor.wrapped = wrapped;
+    if (wrapped)
         janitor.allowed = false;
     const void *next = create_is_libc ? NULL : next_symbol("pthread_create");
     if (os_is_inside(&janitor.libc, next))
@@ -362,10 +362,12 @@ static COLD void janitor_note_others(bool create_is_libc) {
 /* What is bound is libc's in most programs, and calloc ours. Where another library's stands before it, as one does that counts calls, whoever frees may hold a
  * lock of its; and libc's pthread_create asks by that name for memory. */
 void janitor_prepare(void) {
-    janitor.libc = os_text_of_libc();
+    if (janitor.libc.from == 0) /* nobody has allocated yet */
+        janitor.libc = os_text_of_libc();
     bool create_is_libc = os_is_inside(&janitor.libc, (const void *)(uintptr_t)&pthread_create);
-    if (!create_is_libc || os_is_elsewhere((const void *)(uintptr_t)&calloc))
-        janitor_note_others(create_is_libc);
+    bool wrapped = os_is_elsewhere((const void *)(uintptr_t)&calloc);
+    if (!create_is_libc || wrapped)
+        janitor_note_others(create_is_libc, wrapped);
 }
 
 void janitor_thread_came(void) {

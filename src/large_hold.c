@@ -289,8 +289,7 @@ void large_count_mapped(size_t bytes) {
 /* Unmaps; what the kernel refuses to unmap gives its pages back and waits for reuse, P3. */
 static bool large_unmap(struct large *large) {
     huge_forget(large_unit(large), large->extent);
-    if (os_unmap(large_unit(large), large->extent)) {
-        pagemap_hint_again(large_unit(large), large->extent);
+    if (pagemap_unmap(large_unit(large), large->extent)) {
         large_count_mapped(-large->extent);
         large_give_record(large);
         return true;

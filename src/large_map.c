@@ -31,8 +31,8 @@ static unsigned char *large_map_pages(size_t bytes, size_t alignment, enum large
         alignment = HUGE_LEAST;
     unsigned char *start =
         os_map_aligned(lead + bytes, alignment, pagemap_hint_mapping(lead + bytes, alignment));
-    if (start && lead > 0 && os_unmap(start, lead))
-        pagemap_hint_again(start, lead);
+    if (start && lead > 0)
+        pagemap_unmap(start, lead);
     return start ? start + lead : NULL;
 }
 

@@ -29,24 +29,26 @@ static struct {
 
 static THREAD_LOCAL bool next_busy;
 
+/* NULL also where there is no dlsym. libc declares that it never calls back (leaf), but it may call our malloc, which reads next_busy: through a
+ * volatile pointer the compiler has to believe in that call. */
+static void *next_look_up(void *from, const char *symbol) {
+    void *(*volatile look_up)(void *, const char *) = dlsym;
+    return look_up != NULL ? look_up(from, symbol) : NULL;
+}
+
 /* Stores the address of `symbol` into *slot, a pointer to a function; false when there is none. */
-static bool next_find(void *slot, void *(*look_up)(void *, const char *), const char *symbol) {
-    void *address = look_up(RTLD_NEXT, symbol);
+static bool next_find(void *slot, const char *symbol) {
+    void *address = next_look_up(RTLD_NEXT, symbol);
     memcpy(slot, &address, sizeof address);
     return address != NULL;
 }
 
-/* libc declares that dlsym never calls back (leaf), but it may call our malloc, which reads next_busy: through a
- * volatile pointer the compiler has to believe in that call. */
 bool next_resolve(void) {
-    void *(*volatile look_up)(void *, const char *) = dlsym;
-    if (look_up == NULL)
-        return false;
     int kept = errno;
     bool complete = true;
     next_busy = true;
-#define NEXT(field, symbol, result, parameters, basic)           \
-    if (!next_find(&next_table.field, look_up, symbol) && basic) \
+#define NEXT(field, symbol, result, parameters, basic)  \
+    if (!next_find(&next_table.field, symbol) && basic) \
         complete = false;
     NEXT_TABLE
 #undef NEXT
@@ -56,11 +58,11 @@ bool next_resolve(void) {
 }
 
 COLD const void *next_symbol(const char *name) {
-    return dlsym != NULL ? dlsym(RTLD_NEXT, name) : NULL;
+    return next_look_up(RTLD_NEXT, name);
 }
 
 COLD bool next_is_sanitized(void) {
-    return dlsym != NULL && (dlsym(RTLD_DEFAULT, "__asan_init") || dlsym(RTLD_DEFAULT, "__tsan_init"));
+    return next_look_up(RTLD_DEFAULT, "__asan_init") || next_look_up(RTLD_DEFAULT, "__tsan_init");
 }
 
 bool next_resolving(void) {

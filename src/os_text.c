@@ -53,10 +53,11 @@ struct os_text os_text_of_linker(void) {
 
 bool os_is_elsewhere(const void *function) {
     const struct link_map *whose = os_object_of(function);
+    if (!whose || whose == os_object_of((const void *)(uintptr_t)&os_is_elsewhere) ||
+        whose == _r_debug.r_map || whose == os_libc())
+        return false;
     const struct os_text linker = os_text_of_linker();
-    return whose && whose != _r_debug.r_map && whose != os_libc() &&
-           whose != os_object_of((const void *)(uintptr_t)&os_is_elsewhere) &&
-           !os_is_inside(&linker, function);
+    return !os_is_inside(&linker, function);
 }
 
 /* What it has a copy of lies in the program itself; what it only refers to comes first in its table, before all that can be looked up. Where this

@@ -4,8 +4,6 @@
 #include "metadata.h"
 #include "os.h"
 
-#include <string.h>
-
 enum {
     LEAF_UNITS = 1 << PAGEMAP_LEAF_SHIFT,
     LEAVES = 1 << (PAGEMAP_ADDRESS_SHIFT - UNIT_SHIFT - PAGEMAP_LEAF_SHIFT)
@@ -33,7 +31,7 @@ SPARSE uint32_t pagemap_window[PAGEMAP_WINDOW_UNITS];
 /* Addresses to ask for: in holes, the longest of what was given back, none of which touches another; and from `next` on. */
 struct pagemap_part {
     uintptr_t next;
-    bool has_holes; /* or had */
+    bool has_holes; /* or had since `next` began anew */
     struct pagemap_hole {
         uintptr_t start, end;
     } hole[16];
@@ -185,11 +183,6 @@ static NOINLINE uintptr_t pagemap_hint_in_hole(struct pagemap_part *part, size_t
     return hint;
 }
 
-/* All lie behind what is hinted at next. */
-static COLD void pagemap_forget_holes(struct pagemap_part *part) {
-    memset(part->hole, 0, sizeof part->hole);
-}
-
 static uintptr_t pagemap_hint_next(struct pagemap_part *part, uintptr_t from, uintptr_t end, size_t bytes,
                                    size_t alignment) {
     if (part->next == 0)
@@ -197,7 +190,7 @@ static uintptr_t pagemap_hint_next(struct pagemap_part *part, uintptr_t from, ui
     uintptr_t hint = align_up(part->next, alignment);
     if (hint >= end - bytes) {
         hint = align_up(from, alignment);
-        pagemap_forget_holes(part);
+        *part = (struct pagemap_part){0}; /* all holes lie behind that */
     }
     part->next = hint + align_up(bytes, UNIT_SIZE);
     return hint;
@@ -257,14 +250,16 @@ static NOINLINE void pagemap_open_hole(struct pagemap_part *part, struct pagemap
     part->has_holes = true;
 }
 
-void pagemap_hint_again(const void *start, size_t bytes) {
+bool pagemap_unmap(void *start, size_t bytes) {
     struct pagemap_hole hole = {(uintptr_t)start, (uintptr_t)start + align_up(bytes, UNIT_SIZE)};
+    if (!os_unmap(start, bytes))
+        return false;
     lock_take(&pagemap.lock);
-    if (hole.start >= HINT_SUPERSLABS && hole.end <= HINT_MAPPINGS)
-        pagemap_open_hole(&pagemap.superslabs, hole);
-    else if (hole.start >= HINT_MAPPINGS && hole.end <= HINT_END)
-        pagemap_open_hole(&pagemap.mappings, hole);
+    if (hole.start >=
+        HINT_SUPERSLABS) /* what reaches into another part, or lies behind all, is behind `next` */
+        pagemap_open_hole(hole.start < HINT_MAPPINGS ? &pagemap.superslabs : &pagemap.mappings, hole);
     lock_release(&pagemap.lock);
+    return true;
 }
 
 void pagemap_lock(bool take) {

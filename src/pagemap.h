@@ -109,9 +109,9 @@ void pagemap_set(const void *start, size_t units, uint32_t tag, void *record);
 void *pagemap_hint_superslab(size_t bytes, size_t alignment);
 void *pagemap_hint_mapping(size_t bytes, size_t alignment);
 
-/* What was mapped there is no more: hints come back to it, so that a program whose blocks come and go has tags and records for a few addresses, not for
+/* os_unmap, and if that does: hints come back to it, so that a program whose blocks come and go has tags and records for a few addresses, not for
  * ever more. Any thread. */
-void pagemap_hint_again(const void *start, size_t bytes);
+bool pagemap_unmap(void *start, size_t bytes);
 
 /* Holds and releases the room's lock around fork. */
 void pagemap_lock(bool take);

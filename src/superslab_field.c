@@ -232,9 +232,7 @@ size_t superslab_unmap_fields(void) {
         }
         size_t bytes = superslab_claim_field(first);
         lock_release(&superslabs.lock);
-        bool gone = os_unmap(first->start, bytes); /* P4: claimed above */
-        if (gone)
-            pagemap_hint_again(first->start, bytes);
+        bool gone = pagemap_unmap(first->start, bytes); /* P4: claimed above */
         lock_take(&superslabs.lock);
         if (gone)
             superslab_forget_field(first);

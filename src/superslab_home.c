@@ -187,9 +187,7 @@ size_t superslab_unmap_free(void) {
     lock_take(&superslabs.lock);
     for (uint32_t number = 0; (home = superslab_claim_whole(&number)) != NULL; number++) {
         lock_release(&superslabs.lock);
-        bool gone = os_unmap(home->start, (size_t)home->units * UNIT_SIZE); /* P4: claimed above */
-        if (gone)
-            pagemap_hint_again(home->start, (size_t)home->units * UNIT_SIZE);
+        bool gone = pagemap_unmap(home->start, (size_t)home->units * UNIT_SIZE); /* P4: claimed above */
         lock_take(&superslabs.lock);
         if (gone) {
             superslab_vacate(home);

@@ -115,7 +115,8 @@ bool scenario_words(int count, char **words, uint64_t *number, bool *describe) {
     if (count >= 2 && count <= 3 && number_read("NUMBER", words[1], 0, UINT32_MAX, number) &&
         (!*describe || strcmp(words[2], "describe") == 0))
         return true;
-    fprintf(stderr, "usage: %s NUMBER [describe]\n", words[0]);
+    const char *slash = strrchr(words[0], '/');
+    fprintf(stderr, "usage: %s NUMBER [describe]\n", slash ? slash + 1 : words[0]);
     return false;
 }
 

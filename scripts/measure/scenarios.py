@@ -8,8 +8,7 @@ did; and how often that was more than 1.10, and the worst, and its number (`buil
 it does). Times are those of single runs: of many their mean says something, one says nothing.
 
 Variables: PROGRAM (scenario), or exchange; FIRST (1), the first number; COUNT (200), how many; SEED (1), of the order.
-Arguments: libraries to preload, see
-allocators.py; without any: hakmem, and the peers that are built.
+Arguments: libraries to preload, see allocators.py; without any: hakmem, and the peers that are built.
 """
 
 import os

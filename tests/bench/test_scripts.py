@@ -302,7 +302,7 @@ class Surveys(unittest.TestCase):
         for words in ([], ["x"], ["7", "tell"], ["-1"]):
             done = run([scenario, *words])
             self.assertEqual((done.returncode, done.stdout), (2, ""))
-            self.assertRegex(done.stderr, rf"usage: .*{program} NUMBER")
+            self.assertIn(f"usage: {program} NUMBER", done.stderr)
 
     def test_scenarios_say_who_builds_their_program(self):
         self.assert_suite_is_wanted("scenarios.sh")

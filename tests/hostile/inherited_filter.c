@@ -64,17 +64,15 @@ static void *wait_with_heap(void *ends) {
 
 /* Where the program has made a thread, the library may, too: what rests goes home while the program sleeps. */
 static void rest(void) {
-    static char *blocks[RESTS];
+    static void *blocks[RESTS];
     pthread_barrier_t ends;
 
     CHECK(pthread_barrier_init(&ends, NULL, 2) == 0);
     pthread_t thread = start_thread(wait_with_heap, &ends);
     pthread_barrier_wait(&ends);
-    for (size_t i = 0; i < RESTS; i++)
-        CHECK((blocks[i] = memset(malloc(200), 1, 200)) != NULL);
+    take_many(blocks, RESTS, 200);
     long full = rss_kib();
-    for (size_t i = 0; i < RESTS; i++)
-        free(blocks[i]);
+    free_many(blocks, RESTS);
     int looks = 0;
     while (rss_kib() > full / 2 && looks++ < LOOKS)
         usleep(100000);

@@ -8,12 +8,10 @@
 enum { RESTS = 200000, FEW = 30000, ROUNDS = 20 };
 
 static void rest(int count) {
-    static char *blocks[RESTS];
+    static void *blocks[RESTS];
 
-    for (int i = 0; i < count; i++)
-        CHECK((blocks[i] = memset(malloc(200), 1, 200)) != NULL);
-    for (int i = 0; i < count; i++)
-        free(blocks[i]);
+    take_many(blocks, count, 200);
+    free_many(blocks, count);
 }
 
 int main(void) {

@@ -32,10 +32,8 @@ static void shed(void) {
     enum { BLOCKS = 100000, BYTES = 300 };
     static void *blocks[BLOCKS];
 
-    for (int i = 0; i < BLOCKS; i++)
-        CHECK((blocks[i] = memset(malloc(BYTES), 1, BYTES)) != NULL);
-    for (int i = 0; i < BLOCKS; i++)
-        free(blocks[i]);
+    take_many(blocks, BLOCKS, BYTES);
+    free_many(blocks, BLOCKS);
 }
 
 static void *wait_for_ever(void *nothing) {

@@ -14,20 +14,13 @@ enum { FORKS = 400, REST = 300000, US = 4000 };
 
 static volatile sig_atomic_t within;
 
-static void await_end(pid_t pid) {
-    int status = 0;
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        continue;
-    CHECK(pid > 0 && status == 0);
-}
-
 static void handler(int number) {
     int saved = errno;
     pid_t pid = fork();
     (void)number;
     if (pid == 0)
         _exit(0);
-    await_end(pid);
+    await_child(pid);
     within++;
     errno = saved;
 }
@@ -40,7 +33,7 @@ static void check_signals(void) {
 }
 
 int main(void) {
-    static unsigned char *resting[REST];
+    static void *resting[REST];
     struct sigaction action = {.sa_handler = handler};
     struct itimerval every = {{0, US}, {0, US}}, never = {{0, 0}, {0, 0}};
     sigset_t some;
@@ -48,13 +41,8 @@ int main(void) {
     sigemptyset(&some);
     sigaddset(&some, SIGUSR1);
     CHECK(sigprocmask(SIG_SETMASK, &some, NULL) == 0);
-    for (int i = 0; i < REST; i++) {
-        resting[i] = malloc(200);
-        CHECK(resting[i] != NULL);
-        resting[i][0] = 1;
-    }
-    for (int i = 0; i < REST; i++)
-        free(resting[i]);
+    take_many(resting, REST, 200);
+    free_many(resting, REST);
     CHECK(sigaction(SIGALRM, &action, NULL) == 0);
     CHECK(setitimer(ITIMER_REAL, &every, NULL) == 0);
     for (unsigned i = 0; i < FORKS; i++) {
@@ -64,7 +52,7 @@ int main(void) {
             churn(i, 20);
             _exit(0);
         }
-        await_end(pid);
+        await_child(pid);
         check_signals();
         churn(i, 20);
     }

@@ -15,13 +15,12 @@ enum { FORKS = 600, SLOTS_HERE = 5000, REST = 300000, US = 1000 };
 static volatile sig_atomic_t forks;
 
 static void handler(int number) {
-    int saved = errno, status;
+    int saved = errno;
     pid_t pid = fork();
     (void)number;
     if (pid == 0)
         _exit(0);
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        continue;
+    await_child(pid);
     forks++;
     errno = saved;
 }
@@ -45,17 +44,12 @@ static void allocate(size_t least, size_t range, int until) {
 }
 
 int main(void) {
-    static unsigned char *resting[REST];
+    static void *resting[REST];
     struct sigaction action = {.sa_handler = handler};
     struct itimerval every = {{0, US}, {0, US}}, never = {{0, 0}, {0, 0}};
 
-    for (int i = 0; i < REST; i++) {
-        resting[i] = malloc(200);
-        CHECK(resting[i] != NULL);
-        resting[i][0] = 1;
-    }
-    for (int i = 0; i < REST; i++)
-        free(resting[i]);
+    take_many(resting, REST, 200);
+    free_many(resting, REST);
     alarm(CHILD_SECONDS);
     CHECK(sigaction(SIGPROF, &action, NULL) == 0);
     CHECK(setitimer(ITIMER_PROF, &every, NULL) == 0);

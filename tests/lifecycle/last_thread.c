@@ -6,7 +6,6 @@
  */
 #include "lifecycle.h"
 
-#include <dirent.h>
 #include <signal.h>
 #include <time.h>
 
@@ -17,26 +16,12 @@ static void pause_ms(long ms) {
     nanosleep(&some, NULL);
 }
 
-static int count_threads(void) {
-    int threads = -2; /* . and .. */
-    DIR *tasks = opendir("/proc/self/task");
-
-    if (tasks == NULL)
-        skip("there is no /proc");
-    while (readdir(tasks) != NULL)
-        threads++;
-    closedir(tasks);
-    return threads;
-}
-
 /* Frees so much that the janitor comes. */
 static void free_much(void) {
     static void *blocks[BLOCKS];
 
-    for (int i = 0; i < BLOCKS; i++)
-        CHECK((blocks[i] = calloc(1, 200)) != NULL);
-    for (int i = 0; i < BLOCKS; i++)
-        free(blocks[i]);
+    take_many(blocks, BLOCKS, 200);
+    free_many(blocks, BLOCKS);
     for (int ms = 0; count_threads() < 2; ms += 10) {
         CHECK(ms < PATIENCE_MS);
         pause_ms(10);
@@ -85,6 +70,8 @@ static void await_end(pid_t child) {
 int main(int argc, char **argv) {
     static const char *const delays[] = {"20", "3600000"};
 
+    if (count_threads() == 0)
+        skip("there is no /proc");
     if (argc > 1 && strcmp(argv[1], "forked") == 0) {
         free_much();
         pid_t child = fork();

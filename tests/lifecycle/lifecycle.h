@@ -9,6 +9,8 @@
  *   skip(reason)            ends the process with status 77
  *   fill, verify            write and compare a block's content: one byte value over its whole length
  *   churn(seed, steps)      a mixed workload on 96 slots with every content verified; all freed at its end
+ *   take_many, free_many    so many blocks, each written whole; all of them back: what rests then calls for the library's thread
+ *   count_threads()         of the process; 0 where there is no /proc
  *   text_of(path)           the beginning of a file, without allocating
  *   status_kib(field)       one line of /proc/self/status in KiB, -1 when there is no /proc
  *   rollup_kib(field)       one line of /proc/self/smaps_rollup in KiB
@@ -198,6 +200,22 @@ static inline long page_faults(void) {
 
     CHECK(getrusage(RUSAGE_SELF, &usage) == 0);
     return usage.ru_minflt;
+}
+
+static inline void take_many(void **blocks, int count, size_t bytes) {
+    for (int i = 0; i < count; i++)
+        CHECK((blocks[i] = memset(malloc(bytes), 1, bytes)) != NULL);
+}
+
+static inline void free_many(void **blocks, int count) {
+    for (int i = 0; i < count; i++)
+        free(blocks[i]);
+}
+
+static inline int count_threads(void) {
+    struct stat tasks;
+
+    return stat("/proc/self/task", &tasks) == 0 ? (int)tasks.st_nlink - 2 : 0;
 }
 
 static inline void await_child(pid_t child) {

@@ -44,12 +44,6 @@ static void die_by_filter(void) {
     syscall(SYS_exit, STATUS); /* there are no filters here */
 }
 
-static int count_threads(void) {
-    struct stat tasks;
-
-    return stat("/proc/self/task", &tasks) == 0 ? (int)tasks.st_nlink - 2 : 0;
-}
-
 /* glibc ends what it made by clone with the system call exit. */
 static int cloned(void *unused) {
     (void)unused;

@@ -166,6 +166,11 @@ static void pagemap_hints_for_what_does_not_fit_are_null(void **state) {
     check_hints(pagemap_hint_mapping, HINT_MAPPINGS, HINT_END);
 }
 
+/* Nothing is mapped there, which munmap does not mind. */
+static void give_back(void *start, size_t bytes) {
+    assert_true(pagemap_unmap(start, bytes));
+}
+
 /* What is unmapped is hinted at again: the last ones by turning back, others as holes. */
 static void pagemap_hints_come_back(void **state) {
     (void)state;
@@ -174,25 +179,29 @@ static void pagemap_hints_come_back(void **state) {
     for (int i = 0; i < BLOCKS; i++)
         blocks[i] = pagemap_hint_mapping(BYTES, UNIT_SIZE);
     for (int i = BLOCKS - 1; i > 3; i--) /* nothing lies behind them */
-        pagemap_hint_again(blocks[i], BYTES);
+        give_back(blocks[i], BYTES);
     assert_ptr_equal(pagemap_hint_mapping(BYTES - 1, UNIT_SIZE), blocks[4]);
     assert_ptr_equal(pagemap_hint_mapping(BYTES, UNIT_SIZE), blocks[5]);
-    pagemap_hint_again(blocks[1], BYTES); /* two holes, and then one */
-    pagemap_hint_again(blocks[3], BYTES);
-    pagemap_hint_again(blocks[2], BYTES);
-    pagemap_hint_again(blocks[5], UNIT_SIZE); /* the shortest that is long enough comes first */
+    give_back(blocks[1], BYTES); /* two holes, and then one */
+    give_back(blocks[3], BYTES);
+    give_back(blocks[2], BYTES);
+    give_back(blocks[5], UNIT_SIZE); /* the shortest that is long enough comes first */
     assert_ptr_equal(pagemap_hint_mapping(2 * BYTES, UNIT_SIZE), blocks[1]);
     assert_true(pagemap_hint_mapping(BYTES + 1, UNIT_SIZE) > blocks[5]); /* fits nowhere */
     assert_ptr_equal(pagemap_hint_mapping(UNIT_SIZE, UNIT_SIZE), blocks[5]);
     assert_ptr_equal(pagemap_hint_mapping(BYTES, UNIT_SIZE), blocks[3]);
     unsigned char *last = pagemap_hint_mapping(UNIT_SIZE, UNIT_SIZE);
-    assert_true((void *)last > blocks[5]);           /* the holes are full */
-    pagemap_hint_again(last + UNIT_SIZE, UNIT_SIZE); /* nobody was told of that, */
-    pagemap_hint_again(blocks[0], 8 * GIB);          /* nor of all of that; */
-    pagemap_hint_again((void *)HINT_END, UNIT_SIZE); /* that is of another place */
+    assert_true((void *)last > blocks[5]);  /* the holes are full */
+    give_back(last + UNIT_SIZE, UNIT_SIZE); /* nobody was told of that, */
+    give_back(blocks[0], 8 * GIB);          /* nor of all of that; */
+    give_back((void *)HINT_END, UNIT_SIZE); /* that is of another place */
+    assert_ptr_equal(pagemap_hint_mapping(UNIT_SIZE, UNIT_SIZE), last + UNIT_SIZE);
+    last = pagemap_hint_mapping(UNIT_SIZE, UNIT_SIZE);
+    kernel.unmap.refuse = 1;
+    assert_false(pagemap_unmap(last, UNIT_SIZE)); /* it is there still */
     assert_ptr_equal(pagemap_hint_mapping(UNIT_SIZE, UNIT_SIZE), last + UNIT_SIZE);
     void *superslab = pagemap_hint_superslab(4 * MIB, 4 * MIB);
-    pagemap_hint_again(superslab, 4 * MIB);
+    give_back(superslab, 4 * MIB);
     assert_ptr_equal(pagemap_hint_superslab(4 * MIB, 4 * MIB), superslab);
 }
 
@@ -207,10 +216,10 @@ static void pagemap_hints_keep_the_longest_holes(void **state) {
                                              UNIT_SIZE,
                                          UNIT_SIZE);
     for (unsigned i = 1; i <= HOLES; i++)
-        pagemap_hint_again(blocks[2 * i], 2 * UNIT_SIZE);
-    pagemap_hint_again(blocks[0], UNIT_SIZE); /* shorter than all */
+        give_back(blocks[2 * i], 2 * UNIT_SIZE);
+    give_back(blocks[0], UNIT_SIZE); /* shorter than all */
     assert_true((unsigned char *)pagemap_hint_mapping(UNIT_SIZE, UNIT_SIZE) >= blocks[2]);
-    pagemap_hint_again(blocks[ARRAY_LENGTH(blocks) - 2], 3 * UNIT_SIZE); /* longer than that one is now */
+    give_back(blocks[ARRAY_LENGTH(blocks) - 2], 3 * UNIT_SIZE); /* longer than that one is now */
     assert_ptr_equal(pagemap_hint_mapping(3 * UNIT_SIZE, UNIT_SIZE), blocks[ARRAY_LENGTH(blocks) - 2]);
     for (unsigned i = 1; i < HOLES; i++)
         assert_true((unsigned char *)pagemap_hint_mapping(2 * UNIT_SIZE, UNIT_SIZE) <
