@@ -29,11 +29,14 @@ static struct {
 
 static THREAD_LOCAL bool next_busy;
 
-/* NULL also where there is no dlsym. libc declares that it never calls back (leaf), but it may call our malloc, which reads next_busy: through a
+/* NULL also where there is no dlsym. Keeps errno. libc declares that it never calls back (leaf), but it may call our malloc, which reads next_busy: through a
  * volatile pointer the compiler has to believe in that call. */
 static void *next_look_up(void *from, const char *symbol) {
     void *(*volatile look_up)(void *, const char *) = dlsym;
-    return look_up != NULL ? look_up(from, symbol) : NULL;
+    int kept = errno;
+    void *address = look_up != NULL ? look_up(from, symbol) : NULL;
+    errno = kept;
+    return address;
 }
 
 /* Stores the address of `symbol` into *slot, a pointer to a function; false when there is none. */
@@ -44,7 +47,6 @@ static bool next_find(void *slot, const char *symbol) {
 }
 
 bool next_resolve(void) {
-    int kept = errno;
     bool complete = true;
     next_busy = true;
 #define NEXT(field, symbol, result, parameters, basic)  \
@@ -53,7 +55,6 @@ bool next_resolve(void) {
     NEXT_TABLE
 #undef NEXT
     next_busy = false;
-    errno = kept;
     return complete;
 }
 

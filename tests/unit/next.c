@@ -4,11 +4,12 @@
 #include "next.h"
 #include "unit.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
 
 static struct {
-    const char *missing;
+    const char *missing, *there; /* anywhere */
     bool resolving_seen;
     void *freed;
     int stats;
@@ -68,7 +69,9 @@ void *fake_dlsym(void *restrict handle, const char *restrict name) {
                    {"mallinfo2", (void (*)(void))their_mallinfo2},
                    {"malloc_stats", (void (*)(void))their_malloc_stats}};
     void *found = NULL;
-    (void)handle;
+    if (handle == RTLD_DEFAULT)
+        return fake.there && strcmp(fake.there, name) == 0 ? block : NULL;
+    assert_ptr_equal(handle, RTLD_NEXT);
     fake.resolving_seen = next_resolving();
     errno = ENOENT;
     for (size_t i = 0; i < ARRAY_LENGTH(entries); i++)
@@ -110,6 +113,21 @@ static void next_P1_resolving_is_told_and_errno_kept(void **state) {
     assert_int_equal(errno, 77);
 }
 
+static void next_symbols_are_found_and_errno_kept(void **state) {
+    (void)state;
+    errno = 77;
+    assert_ptr_equal(next_symbol("free"), (void *)(uintptr_t)their_free);
+    assert_null(next_symbol("pthread_create"));
+    assert_false(next_is_sanitized());
+    fake.there = "__asan_init";
+    assert_true(next_is_sanitized());
+    fake.there = "__tsan_init";
+    assert_true(next_is_sanitized());
+    fake.there = "__ubsan_init";
+    assert_false(next_is_sanitized());
+    assert_int_equal(errno, 77);
+}
+
 static void next_P2_a_missing_basic_entry_is_refused(void **state) {
     static const char *const basic[] = {"malloc", "calloc",   "realloc",
                                         "free",   "memalign", "malloc_usable_size"};
@@ -142,6 +160,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(next_passes_every_call_on, setup),
         cmocka_unit_test_setup(next_P1_resolving_is_told_and_errno_kept, setup),
+        cmocka_unit_test_setup(next_symbols_are_found_and_errno_kept, setup),
         cmocka_unit_test_setup(next_P2_a_missing_basic_entry_is_refused, setup),
         cmocka_unit_test_setup(next_P3_a_missing_optional_entry_answers_nothing, setup),
     };

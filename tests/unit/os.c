@@ -781,11 +781,22 @@ static void os_has_no_huge_pages_where_they_are_disabled(void **state) {
     assert_true(os_has_no_huge_pages());
 }
 
+/* The program is what this one is linked into. */
+static void os_elsewhere_is_another_library(void **state) {
+    (void)state;
+    assert_true(os_is_elsewhere((const void *)(uintptr_t)&_cmocka_run_group_tests));
+    assert_false(os_is_elsewhere((const void *)(uintptr_t)&setup));
+    assert_false(os_is_elsewhere((const void *)(uintptr_t)&pthread_attr_setstacksize));
+    assert_false(os_is_elsewhere((const void *)os_linker()));
+    assert_false(os_is_elsewhere(NULL));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(os_addresses_are_few_where_they_are_bounded, setup),
         cmocka_unit_test_setup(os_has_no_huge_pages_where_they_are_disabled, setup),
         cmocka_unit_test_setup(os_alone_is_who_libc_says_so_of, setup),
+        cmocka_unit_test_setup(os_elsewhere_is_another_library, setup),
         cmocka_unit_test_setup(os_map_is_zeroed_and_counted, setup),
         cmocka_unit_test_setup(os_P1_failures_keep_errno, setup),
         cmocka_unit_test_setup(os_P3_aligned_map_trims_what_is_too_much, setup),
