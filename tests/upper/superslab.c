@@ -209,7 +209,7 @@ static void random_step(uint64_t *seed) {
     else if (what < 96)
         run_extend(run, 1 + random_below(seed, 4));
     else if (what < 98 && run_sheds) {
-        bool later;
+        bool later = false;
         superslab_shed(what % 2, &later);
     } else if (what < 99)
         superslab_purge((size_t)random_below(seed, 64) * UNIT_SIZE, 1 + random_below(seed, 20));
