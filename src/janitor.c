@@ -61,10 +61,12 @@ bool janitor_may_start_from(const void *caller) {
 }
 
 /* From here on who frees something calls again; what was freed before is seen by the look that follows. The futex first:
- * who finds janitor_awake false must find that 0, too, or nobody would ever wake the thread again. */
-static void janitor_listen(void) {
-    atomic_exchange_explicit(&janitor.awake, 0, memory_order_acq_rel); /* pairs with janitor_wake */
+ * who finds janitor_awake false must find that 0, too, or nobody would ever wake the thread again. True: somebody has called. */
+static bool janitor_listen(void) {
+    bool called =
+        atomic_exchange_explicit(&janitor.awake, 0, memory_order_acq_rel); /* pairs with janitor_wake */
     atomic_exchange_explicit(&janitor_awake, false, memory_order_seq_cst);
+    return called;
 }
 
 /* In somebody's hands; read one by one: a hint. */
@@ -121,7 +123,7 @@ static void janitor_rest(uint32_t gone) {
 }
 
 /* Looks until there is nothing left to do, or for a while nothing could be done: a heap that is at work all the time has
- * nothing at rest. */
+ * nothing at rest. Who has called since the last look may have freed all that waits after it, and calls no more: it has not rested yet. */
 static void janitor_look_on(void) {
     struct purge_looked looked = {.later = true};
     for (unsigned fruitless = 0; looked.later && fruitless < PATIENCE; fruitless++) {
@@ -130,7 +132,8 @@ static void janitor_look_on(void) {
             janitor_rest(gone);
         if (janitor_is_alone())
             return;
-        janitor_listen();
+        if (janitor_listen())
+            fruitless = 0;
         looked = purge_look();
         if (limit_near())
             looked.bytes += purge_all();

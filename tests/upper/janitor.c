@@ -112,7 +112,15 @@ bool limit_near_now(void) {
     return true;
 }
 
+static _Atomic unsigned rests, called_in; /* delays; the one in which somebody calls */
+
+static const void *outside(void) {
+    return (const void *)(uintptr_t)&outside;
+}
+
 void limit_rest(_Atomic uint32_t *word, uint32_t seen, uint64_t ns) {
+    if (++rests == called_in)
+        janitor_wake(outside());
     os_wait_for(word, seen, ns);
 }
 
@@ -211,10 +219,6 @@ void purge_look_here(void) {
     fake.looks_here++;
 }
 
-static const void *outside(void) {
-    return (const void *)(uintptr_t)&outside;
-}
-
 static int setup(void **state) {
     (void)state;
     memset(&fake, 0, sizeof fake);
@@ -227,7 +231,7 @@ static int setup(void **state) {
     touched = 2 * JANITOR_LEAST;
     several_threads = false;
     huge_is_awaited = false;
-    ahead = ahead_known = 0;
+    ahead = ahead_known = rests = called_in = 0;
     atomic_store(&janitor.looked, 0);
     janitor_configure(1, false);
     janitor.threads = 1;
@@ -512,6 +516,19 @@ static void janitor_gives_up_what_never_rests(void **state) {
     assert_int_equal(fake.looks, PATIENCE);
 }
 
+/* But whoever has called before the last of those looks has freed something that this one finds, and that has not rested yet. */
+static void janitor_is_patient_with_who_called_last(void **state) {
+    (void)state;
+    janitor_configure(1, true);
+    fake.unsettled = true;
+    called_in = PATIENCE;
+    mine.flushed += JANITOR_LEAST;
+    janitor_after_free(outside());
+    await_looks(2 * PATIENCE - 1);
+    await_sleep();
+    assert_int_equal(fake.looks, 2 * PATIENCE - 1);
+}
+
 /* A look that has reached a thread was not in vain: what it held rests from then on. */
 static void janitor_goes_on_while_it_reaches_threads(void **state) {
     (void)state;
@@ -790,6 +807,7 @@ int main(void) {
         cmocka_unit_test_setup(janitor_waits_for_a_quarter_of_what_may_be_kept, setup),
         cmocka_unit_test_setup(janitor_of_one_thread_listens_below_a_soft_limit, setup),
         cmocka_unit_test_setup(janitor_gives_up_what_never_rests, setup),
+        cmocka_unit_test_setup(janitor_is_patient_with_who_called_last, setup),
         cmocka_unit_test_setup(janitor_goes_on_while_it_reaches_threads, setup),
         cmocka_unit_test_setup(janitor_purges_near_a_limit, setup),
         cmocka_unit_test_setup(janitor_looks_ahead_at_long_blocks, setup),
