@@ -54,6 +54,7 @@
 #include "heap_gather.c"
 #include "heap_growth.c"
 #include "heap_guests.c"
+#include "heap_hollow.c"
 #include "heap_life.c"
 #include "heap_lodgers.c"
 #include "heap_marks.c"

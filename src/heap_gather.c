@@ -246,6 +246,8 @@ void heap_yield_next(struct heap *heap) {
         return;
     visit_enter(&heap->visit);
     heap_empty_slabs(heap, SIZECLASS_COUNT, SIZE_MAX);
+    if (heap_may_be_hollow(heap))
+        heap_hollow_out(heap, EMPTIED_LEAST);
     visit_leave(&heap->visit);
 }
 
@@ -282,6 +284,8 @@ static COLD bool heap_grow(struct heap *heap, unsigned class) {
         heap_populate(slab);
     if (in_memory && slab->untouched)
         heap_yield_for_slab(heap, class, units, SIZE_MAX);
+    if (slab->untouched && heap_may_be_hollow(heap))
+        heap_hollow_out(heap, bytes);
     return true;
 }
 

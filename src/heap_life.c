@@ -166,6 +166,7 @@ void heap_configure(unsigned prewarm, size_t warm, size_t packs, bool populate) 
     heaps.prewarm = prewarm;
     heaps.populate = populate;
     pack_configure(packs);
+    heaps.hollow_from = packs / 2;
     heaps.warm_units = warm < WARM_LARGEST ? (uint32_t)(warm >> UNIT_SHIFT) : WARM_LARGEST >> UNIT_SHIFT;
 }
 

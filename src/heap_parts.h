@@ -34,6 +34,8 @@ struct heaps {
     uint32_t threads;    /* that can be reached; relaxed: a hint */
     uint32_t warm_units; /* of empty slabs, that an idle heap may keep */
     size_t touched;      /* relaxed: a hint */
+    size_t
+        hollow_from; /* bytes of slabs of which three quarters are free: from here on pages go as heaps grow */
     bool populate, watch;
 };
 
@@ -148,6 +150,21 @@ void heap_let_go(struct heap_class *class, struct slab *slab);
 void heap_lend(struct heap_class *class, struct slab *slab);
 
 void heap_settle_anew(struct heap_class *class, struct slab *slab);
+
+/* In purged_free of a slab of which three quarters are free: its pages went home as the heap grew; it has been passed, and does not count in
+ * hollowing.units. */
+enum { HEAP_SENT = 1 << 13, HEAP_PASSED = 1 << 14 };
+
+/* So many bytes of memory that nobody has touched were taken: of slabs of which three quarters are free, and that rest while the heap grows, the
+ * free pages go home, those of a few slabs. By the heap's thread. docs/experiments/hollow-slabs.md */
+COLD void heap_hollow_out(struct heap *heap, size_t grown);
+
+/* Where there are so few units of them they are not worth a look. */
+enum { HEAP_HOLLOW_LEAST = 16 };
+
+static inline bool heap_may_be_hollow(const struct heap *heap) {
+    return UNLIKELY(heap->hollowing.units >= HEAP_HOLLOW_LEAST);
+}
 
 /* After blocks came back to a slab: files it, and lets it go if nothing of it is in use. One empty slab a
  * class stays, so that a program that swings around an edge does not map and purge. */

@@ -13,8 +13,30 @@ static struct heap *heap_of_class(struct heap_class *class, unsigned number) {
 }
 
 /* The list of slabs of which three quarters are free has its first one, or lost its last. */
-static NOINLINE void heap_note_hollow(struct heap_class *class, unsigned number) {
-    heap_of_class(class, number)->hollow[number / 64] ^= 1ULL << number % 64;
+static ALWAYS_INLINE void heap_note_hollow(struct heap *heap, unsigned class) {
+    heap->hollow[class / 64] ^= 1ULL << class % 64;
+}
+
+/* A slab is the first of that list now. */
+static COLD void heap_enter_hollow(struct heap_class *class, struct slab *slab) {
+    struct heap *heap = heap_of_class(class, slab->class);
+    heap->hollowing.units += slab->units;
+    slab->purged_free &= (uint16_t) ~(HEAP_SENT | HEAP_PASSED);
+    if (!slab->next)
+        heap_note_hollow(heap, slab->class);
+}
+
+/* It has left it: it fills again, or is empty, so that whole units would have been free for anybody. Its pages went in vain. */
+static COLD void heap_leave_hollow(struct heap_class *class, struct slab *slab) {
+    struct heap *heap = heap_of_class(class, slab->class);
+    if (!(slab->purged_free & HEAP_PASSED))
+        heap->hollowing.units -= slab->units;
+    else if (slab->purged_free & HEAP_SENT)
+        heap->hollowing.vain += slab->units;
+    if (heap->hollowing.last == slab)
+        heap->hollowing.last = slab->previous;
+    if (!class->bin[HEAP_BINS - 1])
+        heap_note_hollow(heap, slab->class);
 }
 
 void heap_unlink(struct heap_class *class, struct slab *slab) {
@@ -27,8 +49,8 @@ void heap_unlink(struct heap_class *class, struct slab *slab) {
         slab->previous->next = slab->next;
     else
         class->bin[slab->bin] = slab->next;
-    if (slab->bin == HEAP_BINS - 1 && !class->bin[HEAP_BINS - 1])
-        heap_note_hollow(class, slab->class);
+    if (slab->bin == HEAP_BINS - 1)
+        heap_leave_hollow(class, slab);
     slab_set_bin(slab, HEAP_NO_BIN, 0, 0);
 }
 
@@ -37,9 +59,9 @@ static void heap_link(struct heap_class *class, struct slab *slab, unsigned bin)
     slab->next = class->bin[bin];
     if (slab->next)
         slab->next->previous = slab;
-    else if (bin == HEAP_BINS - 1)
-        heap_note_hollow(class, slab->class);
     class->bin[bin] = slab;
+    if (bin == HEAP_BINS - 1)
+        heap_enter_hollow(class, slab);
 }
 
 NOINLINE void heap_file_anew(struct heap_class *class, struct slab *slab) {
@@ -77,6 +99,7 @@ void heap_let_go(struct heap_class *class, struct slab *slab) {
 }
 
 void heap_lend(struct heap_class *class, struct slab *slab) {
+    slab->purged_free &= (uint16_t)~HEAP_SENT; /* it leaves for a while, and nobody needs them */
     heap_detach(class, slab);
     slab_set_bin(slab, HEAP_LENT, 0, slab->blocks);             /* the right one, whatever comes back to it */
     __atomic_store_n(&slab->lent, SLAB_LENT, __ATOMIC_RELAXED); /* inside `visit` */

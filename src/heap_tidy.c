@@ -10,7 +10,7 @@ enum {
     TIDY_STAYS = 1 << 15 /* in purged_free: a look leaves these free blocks where they are */
 };
 
-_Static_assert(UNIT_SIZE / SIZECLASS_GRANULE < TIDY_STAYS, "more than the blocks of a slab");
+_Static_assert(UNIT_SIZE / SIZECLASS_GRANULE < HEAP_SENT, "more than the blocks of a slab");
 
 struct tidying {
     struct heap *heap;
@@ -24,7 +24,7 @@ struct tidying {
 static bool tidy_wants(struct tidying *tidying, struct slab *slab) {
     bool rests = slab->seen_changes == slab->changes;
     bool stays = slab->purged_free & TIDY_STAYS;
-    bool done = slab->purged_changes == slab->changes && slab->free <= slab->purged_free % TIDY_STAYS &&
+    bool done = slab->purged_changes == slab->changes && slab->free <= slab->purged_free % HEAP_SENT &&
                 !(stays && tidying->now);
     slab->seen_changes = slab->changes;
     if (!rests && !done)
@@ -46,7 +46,7 @@ static bool tidy_leaves(const struct tidying *tidying, struct slab *slab) {
 
 static void tidy_note_done(struct slab *slab, unsigned free) {
     slab->purged_changes = slab->changes;
-    slab->purged_free = (uint16_t)free;
+    slab->purged_free = (uint16_t)(free | (slab->purged_free & (HEAP_SENT | HEAP_PASSED)));
 }
 
 /* Takes the slab along if it has whole free pages, from block `from` on; it had `free` blocks when it was looked at from the first

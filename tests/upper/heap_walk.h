@@ -132,7 +132,9 @@ static bool is_one_of(const uint64_t *classes, unsigned class) {
     return classes[class / 64] >> class % 64 & 1;
 }
 
-static void walk_bins(struct heap *heap, unsigned class) {
+/* Returns the units of those slabs that may have pages to give while the heap grows. */
+static size_t walk_bins(struct heap *heap, unsigned class) {
+    size_t hollow = 0;
     struct heap_class *mine = &heap->class[class];
     assert_true(mine->array || !is_one_of(heap->full, class));
     assert_int_equal(is_one_of(heap->hollow, class), mine->bin[HEAP_BINS - 1] != NULL);
@@ -147,11 +149,13 @@ static void walk_bins(struct heap *heap, unsigned class) {
             assert_ptr_equal(slab->owner, &heap->inbox);
             assert_int_equal(pagemap_tag(slab->start), heap->tag | class);
             empty_seen |= slab == mine->empty;
+            hollow += bin == HEAP_BINS - 1 && !(slab->purged_free & HEAP_PASSED) ? slab->units : 0;
             see(slab, 0);
         }
     }
     assert_true(!mine->empty || (empty_seen && slab_is_empty(mine->empty)));
     assert_true(!mine->carving || mine->carving->owner == &heap->inbox);
+    return hollow;
 }
 
 static unsigned waiting(struct slab *slab) {
@@ -171,12 +175,14 @@ static unsigned bin_of(const struct slab *slab) {
 static void walk(void) {
     seen_count = 0;
     for (struct heap *heap = heaps.all; heap; heap = heap->next) {
+        size_t hollow = 0;
         walk_packs(heap);
         for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
             walk_magazines(heap, class);
             walk_marks(heap, class);
-            walk_bins(heap, class);
+            hollow += walk_bins(heap, class);
         }
+        assert_int_equal(heap->hollowing.units, hollow);
     }
     for (unsigned i = 0; i < live_count; i++)
         see_block(live[i].block, live[i].class);
