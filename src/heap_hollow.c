@@ -36,7 +36,7 @@ static bool hollow_rests(struct heap *heap, struct slab *slab) {
     bool home = slab->purged_changes == slab->changes && slab->free <= slab->purged_free % HEAP_SENT;
     heap->hollowing.units -= slab->units;
     slab->purged_free |= HEAP_PASSED;
-    return !home && slab != heap->marks.slab && hollow_bytes(slab) >= (size_t)slab->units * UNIT_SIZE / 2;
+    return !home && hollow_bytes(slab) >= (size_t)slab->units * UNIT_SIZE / 2;
 }
 
 /* Its free pages go home, but for short runs of them, which are left to a visitor. Returns their bytes. */
