@@ -309,8 +309,8 @@ static inline bool os_is_inside(const struct os_text *text, const void *address)
     return (uintptr_t)address >= text->from && (uintptr_t)address < text->to;
 }
 
-/* True for a function of a library that is neither this one nor libc; the program and the dynamic linker are no such libraries. Before there are
- * threads. */
+/* True for a function of a library that is neither this one nor libc; the dynamic linker is no such library, nor the program, a place in which may stand
+ * for any function (tests/hostile/own_address.c). Before there are threads. */
 bool os_is_elsewhere(const void *function);
 
 /* True when the program itself, not only a library of its, asks libc whether it has one thread: that is what std::shared_ptr compiles to, which
