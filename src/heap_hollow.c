@@ -17,7 +17,7 @@ enum {
     HOLLOW_PART = 4        /* of what is in use, at least, before any does */
 };
 
-/* Bytes of those pages that are worth a call each. */
+/* Bytes of its free pages that are worth a call each. */
 static size_t hollow_bytes(struct slab *slab) {
     struct slab_pages pages;
     size_t bytes = 0;
@@ -33,13 +33,13 @@ static bool hollow_rests(struct heap *heap, struct slab *slab) {
     slab->seen_changes = slab->changes;
     if (!rests)
         return false;
-    bool home = slab->purged_changes == slab->changes && slab->free <= slab->purged_free % HEAP_SENT;
+    bool home = heap_is_home(slab);
     heap->hollowing.units -= slab->units;
     slab->purged_free |= HEAP_PASSED;
     return !home && hollow_bytes(slab) >= (size_t)slab->units * UNIT_SIZE / 2;
 }
 
-/* Its free pages go home, but for short runs of them, which are left to a visitor. Returns their bytes. */
+/* Its free pages go home. Returns their bytes. */
 static size_t hollow_send(struct hollowing *hollowing, struct slab *slab) {
     struct slab_pages pages;
     size_t gone = 0;
@@ -47,9 +47,11 @@ static size_t hollow_send(struct hollowing *hollowing, struct slab *slab) {
     slab->purged_free |= HEAP_SENT;
     hollowing->sent += slab->units;
     hollowing->left -= slab->units < hollowing->left ? slab->units : hollowing->left;
-    while (limit_budget_left() && slab_find_pages(slab, &from, os_page_size(), &pages)) {
-        if (pages.bytes < HOLLOW_RUN)
-            continue;
+    while (limit_budget_left()) {
+        if (!slab_find_pages(slab, &from, os_page_size(), &pages)) {
+            heap_note_home(slab, slab->free);
+            break;
+        }
         limit_may_purge(); /* a piece of advice each */
         gone += superslab_decommit(slab->home, pages.start, pages.bytes) ? pages.bytes : 0;
     }

@@ -155,6 +155,16 @@ void heap_settle_anew(struct heap_class *class, struct slab *slab);
  * hollowing.units. */
 enum { HEAP_SENT = 1 << 13, HEAP_PASSED = 1 << 14 };
 
+/* So many free blocks of the slab have been looked at, and their whole pages are home, or stay. */
+static inline void heap_note_home(struct slab *slab, unsigned free) {
+    slab->purged_changes = slab->changes;
+    slab->purged_free = (uint16_t)(free | (slab->purged_free & (HEAP_SENT | HEAP_PASSED)));
+}
+
+static inline bool heap_is_home(const struct slab *slab) {
+    return slab->purged_changes == slab->changes && slab->free <= slab->purged_free % HEAP_SENT;
+}
+
 /* So many bytes of memory that nobody has touched were taken: of slabs of which three quarters are free, and that rest while the heap grows, the
  * free pages go home, those of a few slabs. By the heap's thread. docs/experiments/hollow-slabs.md */
 COLD void heap_hollow_out(struct heap *heap, size_t grown);

@@ -24,8 +24,7 @@ struct tidying {
 static bool tidy_wants(struct tidying *tidying, struct slab *slab) {
     bool rests = slab->seen_changes == slab->changes;
     bool stays = slab->purged_free & TIDY_STAYS;
-    bool done = slab->purged_changes == slab->changes && slab->free <= slab->purged_free % HEAP_SENT &&
-                !(stays && tidying->now);
+    bool done = heap_is_home(slab) && !(stays && tidying->now);
     slab->seen_changes = slab->changes;
     if (!rests && !done)
         tidying->heap->tidied_unsettled = true;
@@ -44,18 +43,13 @@ static bool tidy_leaves(const struct tidying *tidying, struct slab *slab) {
     return !superslab_lets_go(slab->home, slab_unit(slab), bytes, free);
 }
 
-static void tidy_note_done(struct slab *slab, unsigned free) {
-    slab->purged_changes = slab->changes;
-    slab->purged_free = (uint16_t)(free | (slab->purged_free & (HEAP_SENT | HEAP_PASSED)));
-}
-
 /* Takes the slab along if it has whole free pages, from block `from` on; it had `free` blocks when it was looked at from the first
  * one on. False: not all of them, there is no place for more; then a later visit goes on with it. */
 static bool tidy_take(struct tidying *tidying, struct slab *slab, unsigned from, uint16_t free) {
     struct heap *heap = tidying->heap;
     while (tidying->found < TIDY_PAGES && limit_budget_left()) {
         if (!slab_find_pages(slab, &from, tidying->page, &tidying->pages[tidying->found])) {
-            tidy_note_done(slab, free);
+            heap_note_home(slab, free);
             return true;
         }
         if (slab->bin != HEAP_LENT)
@@ -103,7 +97,7 @@ static bool tidy_bin(struct tidying *tidying, unsigned class, unsigned bin) {
             continue;
         }
         if (tidy_leaves(tidying, slab)) {
-            tidy_note_done(slab, slab->free | TIDY_STAYS);
+            heap_note_home(slab, slab->free | TIDY_STAYS);
             continue;
         }
         bool all = tidy_take(tidying, slab, 0, slab->free);
