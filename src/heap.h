@@ -10,7 +10,7 @@
  * Behind the array stands the spare: half a magazine moves between the two before anything is refilled or flushed, a quarter where it goes
  * back and forth, so that who swings around an edge pays nothing. Long runs of frees put magazines by whole, as packs, and mark the blocks
  * of one slab then: a magazine whose sentinel is its last word looks empty and full at once. Then come the heap's slabs, filed by fill. Refill
- * takes from the fullest: sparse ones go home, and where they are many the free pages of those that rest as the heap grows. A class begins when some blocks of it come at once; before, the next power of two's serves.
+ * takes from the fullest: sparse ones go home, or their pages. A class begins when some blocks of it come at once; before, the next power of two's serves.
  *
  * P1  a magazine's sentinel is NULL, and all words from it to the top are blocks of its class
  * P2  a slab is in the bin of its fill, exactly if it has free bits and is not lent
@@ -21,7 +21,7 @@
  * P6  a call works on magazines and outbox only by a heap that it loaded from heap_current itself (heap_load, heap_mine);
  *     only a visitor inside `visit` lets a thread's word stand for none until it goes, and a fork until the first call
  * P7  a guest, a block of another heap's slab, is in an array only, never in a spare, a pack or the marks
- * A refill asks for one magazine at most and gives up 16 packs (so does a large block from new memory, and 16 of each of four classes for the next), what is at hand of four classes, and the runs of one large_yield, or 96 for each unit where waves of many end, with the magazines of classes that have none left, and 32 of each heap that a fork left, and looks at 64 slabs that are nearly free, eight of which give their pages home; a flush puts back one, or what is marked, and SWEEPS_MOST others.
+ * What one call does at most is said in heap_gather.c.
  */
 #ifndef HAKMEM_HEAP_H
 #define HAKMEM_HEAP_H
