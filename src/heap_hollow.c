@@ -33,10 +33,9 @@ static bool hollow_rests(struct heap *heap, struct slab *slab) {
     slab->seen_changes = slab->changes;
     if (!rests)
         return false;
-    bool home = heap_is_home(slab);
     heap->hollowing.units -= slab->units;
     slab->purged_free |= HEAP_PASSED;
-    return !home && hollow_bytes(slab) >= (size_t)slab->units * UNIT_SIZE / 2;
+    return !heap_is_home(slab) && hollow_bytes(slab) >= (size_t)slab->units * UNIT_SIZE / 2;
 }
 
 /* Its free pages go home. Returns their bytes. */

@@ -9,6 +9,7 @@
  *                                   back in ran.text, the exit status in ran.status (128 + signal if killed).
  *   run_worker(env, prepare)        runs /proc/self/exe with "worker" and checks that it ended with status 0
  *   use_heap()                      the worker's usual work: churn in three threads, large blocks, growth
+ *   see_rest_go_home()              what is freed rests and goes home while all sleep: the library's thread is there, as the program has made one, too
  *   allowed_mappings()              how many the kernel lets a process have (vm.max_map_count); skips where that is not told
  */
 #ifndef HAKMEM_TESTS_HOSTILE_H
@@ -131,6 +132,32 @@ static inline void use_heap(void) {
         join_thread(threads[i]);
     malloc_trim(0);
     churn(5, 1500);
+}
+
+static inline void *wait_with_heap(void *ends) {
+    free(memset(malloc(1000), 1, 1000));
+    pthread_barrier_wait(ends);
+    pthread_barrier_wait(ends);
+    return NULL;
+}
+
+static inline void see_rest_go_home(void) {
+    enum { RESTS = 400000, LOOKS = 300 };
+    static void *blocks[RESTS];
+    pthread_barrier_t ends;
+
+    CHECK(pthread_barrier_init(&ends, NULL, 2) == 0);
+    pthread_t thread = start_thread(wait_with_heap, &ends);
+    pthread_barrier_wait(&ends);
+    take_many(blocks, RESTS, 200);
+    long full = rss_kib();
+    free_many(blocks, RESTS);
+    int looks = 0;
+    while (rss_kib() > full / 2 && looks++ < LOOKS)
+        usleep(100000);
+    CHECK(looks < LOOKS);
+    pthread_barrier_wait(&ends);
+    join_thread(thread);
 }
 
 /* Lines of the text that contain `word`. */

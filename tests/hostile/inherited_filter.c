@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <sys/syscall.h>
 
-enum { TEXTS = 200000, ARRAYS = 40, ARRAY = 300000, ROUNDS = 3, RESTS = 400000, LOOKS = 300 };
+enum { TEXTS = 200000, ARRAYS = 40, ARRAY = 300000, ROUNDS = 3 };
 
 static void forbid(void) {
     static const unsigned killing[] = {SYS_mincore,     SYS_process_madvise, SYS_process_vm_readv,
@@ -55,32 +55,6 @@ static void grow(void) {
     }
 }
 
-static void *wait_with_heap(void *ends) {
-    free(memset(malloc(1000), 1, 1000));
-    pthread_barrier_wait(ends);
-    pthread_barrier_wait(ends);
-    return NULL;
-}
-
-/* Where the program has made a thread, the library may, too: what rests goes home while the program sleeps. */
-static void rest(void) {
-    static void *blocks[RESTS];
-    pthread_barrier_t ends;
-
-    CHECK(pthread_barrier_init(&ends, NULL, 2) == 0);
-    pthread_t thread = start_thread(wait_with_heap, &ends);
-    pthread_barrier_wait(&ends);
-    take_many(blocks, RESTS, 200);
-    long full = rss_kib();
-    free_many(blocks, RESTS);
-    int looks = 0;
-    while (rss_kib() > full / 2 && looks++ < LOOKS)
-        usleep(100000);
-    CHECK(looks < LOOKS);
-    pthread_barrier_wait(&ends);
-    join_thread(thread);
-}
-
 int main(int argc, char **argv) {
     static const char *const usual[] = {"HAKMEM_PURGE_DELAY=10", NULL}, *const lean[] = {
                                                                             "HAKMEM_PROFILE=lean", NULL};
@@ -93,7 +67,7 @@ int main(int argc, char **argv) {
             usleep(50000); /* what rests goes home */
         }
         if (!getenv("HAKMEM_PROFILE"))
-            rest();
+            see_rest_go_home(); /* where the program has made a thread, the library may, too */
         return 0;
     }
     run_worker(usual, forbid);
