@@ -28,8 +28,7 @@ uint64_t below(uint64_t *state, uint64_t bound) {
     return next_random(state) % bound;
 }
 
-// From `least` to `most`, each doubling as likely as the others.
-static uint64_t by_logarithm(uint64_t *state, uint64_t least, uint64_t most) {
+uint64_t by_logarithm(uint64_t *state, uint64_t least, uint64_t most) {
     double share = (double)below(state, 1000000) / 1e6;
     return (uint64_t)exp(log((double)least) + (log((double)most) - log((double)least)) * share);
 }

@@ -1,4 +1,5 @@
-// Random programs: what both kinds of them share (scenario.c, where a thread frees its own blocks; exchange.c, where others do).
+// Random programs: what all kinds of them share (scenario.c, where a thread frees its own blocks; exchange.c, where others do; application.c, which has
+// the run of threads from here, but no phases).
 //
 // A program has one to four phases. A phase has blocks of a few lengths, or of a range, evenly or by their logarithm (8 bytes to 2 MB; 0.2 to 50 MB
 // together). Blocks are written whole, or only at both ends, in half, or one in three. The same number is the same program under every allocator.
@@ -33,6 +34,9 @@ struct scenario {
 // splitmix64 (Steele, Lea, Flood 2014).
 uint64_t next_random(uint64_t *state);
 uint64_t below(uint64_t *state, uint64_t bound);
+
+// From `least` to `most`, each doubling as likely as the others.
+uint64_t by_logarithm(uint64_t *state, uint64_t least, uint64_t most);
 
 // The program of this number, of one to four threads.
 struct scenario scenario_of(uint64_t number);

@@ -1,13 +1,14 @@
 """Memory and CPU time in random programs: how do allocators compare where nobody has chosen the program?
 
 bench/scenario/scenario.c makes a program of each number: its blocks, their lengths and orders, its phases and threads;
-exchange.c one of two to four threads that free each other's blocks. Each allocator, glibc's beside those that are named,
+exchange.c one of two to four threads that free each other's blocks; application.c one that allocates as a kind of application does: a store, a cache, a
+compiler, ... Each allocator, glibc's beside those that are named,
 runs each of them once, in random order; the peak is that of the program itself (VmHWM). For each allocator, geometric means
 over all of them: of what it held and took, as a share of glibc's; of what it held as a share of the least that another one
 did; and how often that was more than 1.10, and the worst, and its number (`build/bench/scenario NUMBER describe` says what
 it does). Times are those of single runs: of many their mean says something, one says nothing.
 
-Variables: PROGRAM (scenario), or exchange; FIRST (1), the first number; COUNT (200), how many; SEED (1), of the order.
+Variables: PROGRAM (scenario), exchange or application; FIRST (1), the first number; COUNT (200), how many; SEED (1), of the order.
 Arguments: libraries to preload, see allocators.py; without any: hakmem, and the peers that are built.
 """
 
@@ -21,7 +22,7 @@ from allocators import libraries
 from output import Progress, table, until_interrupted
 from settings import BENCH, clean_environment, number, refuse
 
-PROGRAMS = ("scenario", "exchange")
+PROGRAMS = ("scenario", "exchange", "application")
 GLIBC = "glibc"
 LEAST_MS = 1  # a shorter run says nothing of time
 TENTH = 1.10
@@ -31,7 +32,7 @@ def chosen():
     """The program that is to be run."""
     name = os.environ.get("PROGRAM") or PROGRAMS[0]
     if name not in PROGRAMS:
-        refuse(f"PROGRAM must be {' or '.join(PROGRAMS)}, not '{name}'")
+        refuse(f"PROGRAM must be {', '.join(PROGRAMS[:-1])} or {PROGRAMS[-1]}, not '{name}'")
     program = BENCH / name
     if not os.access(program, os.X_OK):
         refuse(f"no program at {program} (scripts/build_bench.sh suite builds it)")
