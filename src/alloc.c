@@ -122,7 +122,7 @@ static void alloc_yield(size_t size) {
 static NOINLINE void alloc_yield_next(size_t size) {
     struct heap *heap = alloc_yielding(size);
     if (LIKELY(heap != &heap_none))
-        heap_yield_next(heap);
+        heap_yield_next(heap, size);
 }
 
 static ALWAYS_INLINE void *alloc_large_aligned(size_t size, size_t alignment, bool *zeroed,

@@ -60,6 +60,7 @@
 #include "heap_marks.c"
 #include "heap_packs.c"
 #include "heap_reach.c"
+#include "heap_rest.c"
 #include "heap_slabs.c"
 #include "heap_tidy.c"
 #include "heap_waves.c"

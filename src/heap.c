@@ -91,6 +91,7 @@ static bool heap_give_array(struct heap *heap, unsigned class, unsigned words, u
 }
 
 static COLD bool heap_make_magazines(struct heap *heap, unsigned class) {
+    bits_set(&heap->still.begun[class / 64], class);
     return heap_give_array(heap, class, HEAP_ARRAY_WORDS, sizeclass_table[class].magazine);
 }
 

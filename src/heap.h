@@ -70,6 +70,16 @@ struct hollowing {
     size_t wait;         /* bytes of growth until the next round */
 };
 
+/* Which classes are at rest while the heap grows. */
+struct stillness {
+    uint64_t begun[SIZECLASS_SET_WORDS]; /* classes that have a magazine, ... */
+    /* ... and those of them that hold something, and looked alike when the last two rounds ended. */
+    uint64_t rested[SIZECLASS_SET_WORDS];
+    uint16_t seen[SIZECLASS_COUNT];
+    size_t grown; /* bytes, in this round */
+    bool more;    /* of those that rested in the last one are left */
+};
+
 struct heap {
     unsigned char *top[SIZECLASS_COUNT];
     uint32_t tag;         /* number << 8: differs from the tags of its slabs by the class only */
@@ -96,6 +106,7 @@ struct heap {
      * quarters are free. */
     uint64_t full[SIZECLASS_SET_WORDS], hollow[SIZECLASS_SET_WORDS];
     struct hollowing hollowing; /* inside `visit` */
+    struct stillness still;     /* the thread's */
     struct slab *tidied;        /* the last one of its own that a visitor looked at, and where it stood */
     uint8_t tidied_class, tidied_bin;
     uint8_t
@@ -218,9 +229,9 @@ static ALWAYS_INLINE bool heap_has_not_begun(const struct heap *heap, unsigned c
  * is as much, and a MiB, and less than that is free and in memory. docs/experiments/phases-of-other-lengths.md */
 void heap_yield(struct heap *heap, size_t bytes);
 
-/* Memory that nobody had touched has come for one: what classes have at hand of which little is in use goes back to slabs, and empty ones serve the
+/* So many bytes of memory that nobody had touched have come for one: what classes have at hand of which little is in use goes back to slabs, and empty ones serve the
  * next. docs/experiments/outgrown-classes.md */
-void heap_yield_next(struct heap *heap);
+void heap_yield_next(struct heap *heap, size_t bytes);
 
 /* The class that serves the next request of one that has not begun: its first few lodge with one of larger blocks, and those that come
  * seldom. */
@@ -305,7 +316,7 @@ void heap_empty_idle(void);
  * of free blocks home that have been at rest since the last call (or, `now`, all of them). At most a bounded piece in one call. Adds the bytes that went home to *purged. Returns whether there is more to do, or may be when asked again later.
  * One thread at a time. */
 enum heap_tidied { HEAP_TIDY, HEAP_UNSETTLED, HEAP_MORE };
-enum heap_tidied heap_tidy(struct heap *heap, bool now, size_t *purged);
+COLD enum heap_tidied heap_tidy(struct heap *heap, bool now, size_t *purged);
 
 /* Bytes of the pages that blocks were ever carved from, to within HEAP_TOUCHED_STEP for each heap: no more of slabs is in
  * memory. A hint. */

@@ -3,7 +3,7 @@
  * What one call does at most. A flush puts back one magazine, or what is marked, and SWEEPS_MOST others. A refill asks for one magazine, and gives up
  *     - 16 packs (so does a large block from new memory, and 16 of each of four classes for the next one); or where waves of many end 96 for each unit,
  *       with the magazines of classes that have none left, and 32 of each heap that a fork left
- *     - what is at hand of four classes
+ *     - what is at hand of four classes, and of eight that rest, with 16 packs of these
  *     - the runs of one large_yield
  *     - the pages of eight slabs that are nearly free, of 64 at which it looks
  */
@@ -240,20 +240,17 @@ static NOINLINE void heap_empty_slabs(struct heap *heap, unsigned growing, size_
         if (for_large ? !heap_has_most_at_hand(heap, class) : class == growing || !mine->array)
             continue;
         emptied++;
-        if (for_large)
-            heap_unpack_class(heap, class, HEAP_UNPACK);
-        heap_drain_class(heap, class);
-        if (mine->empty && heap_may_go(heap, mine->empty))
-            heap_let_go(mine, mine->empty);
+        heap_empty_class(heap, class, for_large ? HEAP_UNPACK : 0);
         heap->emptied = (uint8_t) class;
     }
 }
 
-void heap_yield_next(struct heap *heap) {
+void heap_yield_next(struct heap *heap, size_t bytes) {
     if (!heap_may_be_emptied(heap))
         return;
     visit_enter(&heap->visit);
     heap_empty_slabs(heap, SIZECLASS_COUNT, SIZE_MAX);
+    heap_rest(heap, bytes);
     if (heap_may_be_hollow(heap))
         heap_hollow_out(heap, EMPTIED_LEAST);
     visit_leave(&heap->visit);
@@ -268,8 +265,10 @@ static void heap_yield_for_slab(struct heap *heap, unsigned class, unsigned unit
     bool frees_large = heap->large_frees > 0; /* else it is others' affair, if there are any */
     if (frees_large && superslab_dirty_bytes() < enough)
         large_yield(LARGE_YIELD * ((size_t)units << UNIT_SHIFT));
-    if (heap_may_be_emptied(heap))
+    if (heap_may_be_emptied(heap)) {
         heap_empty_slabs(heap, class, enough);
+        heap_rest(heap, (size_t)units << UNIT_SHIFT);
+    }
 }
 
 /* A new slab is carved from now on. False: no memory. */

@@ -5,6 +5,7 @@
  *     heap_slabs    slabs: filed by how full they are, collected, lent, let go
  *     heap_packs    magazines that are put by, taken up again, or given back to the slabs
  *     heap_marks    long runs of frees: which slab's blocks are marked, and for how long
+ *     heap_rest     classes that nobody asks while the heap grows
  *     heap_waves    classes of which all that is freed comes back
  *     heap_tidy     a visitor's half: what can be given home of a heap
  *     heap_reach    threads that sleep, and what they hold
@@ -169,6 +170,21 @@ static inline bool heap_is_home(const struct slab *slab) {
  * free pages go home, those of a few slabs. By the heap's thread. docs/experiments/hollow-slabs.md */
 COLD void heap_hollow_out(struct heap *heap, size_t grown);
 
+/* Classes that are as they were when the heap had grown less give back what they have at hand, a few of them, the others the next time. By the heap's
+ * thread. docs/experiments/classes-at-rest.md */
+COLD void heap_empty_rested(struct heap *heap);
+
+/* Bytes by which a heap grows between two looks, and the part of what is in use, where that is more. */
+enum { HEAP_REST_ROUND = 128 << 10, HEAP_REST_PART = 32 };
+
+/* So many bytes of memory that nobody has touched come, or have come. */
+static inline void heap_rest(struct heap *heap, size_t grown) {
+    heap->still.grown += grown;
+    if (UNLIKELY(heap->still.grown >= HEAP_REST_ROUND) &&
+        heap->still.grown >= superslab_used_bytes() / HEAP_REST_PART)
+        heap_empty_rested(heap);
+}
+
 /* Where there are so few units of them they are not worth a look. */
 enum { HEAP_HOLLOW_LEAST = 16 };
 
@@ -224,6 +240,15 @@ void heap_count_threads(int more);
  * to be sent. */
 void heap_drain_class(struct heap *heap, unsigned class);
 void heap_drain_magazines(struct heap *heap);
+
+/* What is at hand of a class goes to its slabs, of what is put by up to `packs` packs, and the empty slab that is kept goes. */
+static inline void heap_empty_class(struct heap *heap, unsigned class, unsigned packs) {
+    struct heap_class *mine = &heap->class[class];
+    heap_unpack_class(heap, class, packs);
+    heap_drain_class(heap, class);
+    if (mine->empty && heap_may_go(heap, mine->empty))
+        heap_let_go(mine, mine->empty);
+}
 
 /* Words of bits that one call collects, and those of one slab more. */
 enum { HEAP_COLLECT_WORDS = 256 };

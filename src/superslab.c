@@ -325,7 +325,7 @@ static NOINLINE bool superslab_make_do(unsigned units) {
 
 /* Maps address space for a run of `units`: half as much again as there is, or what can still be had; for what lies apart from most of the heap, or while
  * much of that is free, no more than it needs. */
-static bool superslab_grow(unsigned units, enum superslab_use use) {
+static COLD bool superslab_grow(unsigned units, enum superslab_use use) {
     if (superslabs.count == 0)
         superslab_prepare();
     bool usual = superslab_grows_huge(), huge = superslab_grows_huge_for(use, usual),

@@ -137,7 +137,7 @@ size_t superslab_purge_rested(unsigned calls);
 /* Of a heap that is large by now, or of which what is dense is: makes huge pages of areas that are in use as a whole and wholly in
  * memory, at most `most` of them, as areas of new superslabs are from the beginning; again, when they were split. Each takes
  * half a millisecond. Returns whether there may be more. */
-bool superslab_pack(unsigned most);
+COLD bool superslab_pack(unsigned most);
 
 /* Gives home what nobody was given, but came with what somebody has of a huge page, when a superslab has not grown for a few looks; or
  * `now`. *later: something may go at a later look. Returns the bytes that went home. */

@@ -910,9 +910,9 @@ static void heap_grows_into_outgrown_classes(void **state) {
     heap_configure(8, 0, 0, false);
     struct heap *heap = heap_take();
     outgrow(heap, class);
-    for (unsigned i = 0; i < 4; i++)
-        take_block(heap, third);
-    give_block(heap, live_count - 1); /* its slab is not nearly empty: what is at hand stays */
+    take_blocks(heap, third, 14);
+    give_block(heap,
+               live_count - 1); /* its slab is not nearly empty, and more is in use: what is at hand stays */
     unsigned at_hand = heap_held(heap, third), held = heap_held(heap, class);
     assert_true(at_hand > 0);
     superslab_purge(0, UINT_MAX);
@@ -1003,10 +1003,10 @@ static void heap_yields_what_is_at_hand(void **state) {
     assert_true(kept > 0 && few > 0);
     superslab_purge(0, UINT_MAX);
     size_t dirty = superslab_dirty_bytes();
-    heap_yield_next(heap);
+    heap_yield_next(heap, 65536);
     assert_true(pack_waits(&heap->packs, idle)); /* a small process has little to give back */
     begin_many_in_use();
-    heap_yield_next(heap);
+    heap_yield_next(heap, 65536);
     assert_false(pack_waits(&heap->packs, idle));
     assert_int_equal(heap_held(heap, idle) + heap->class[idle].spare_count, 0);
     assert_null(heap->class[idle].empty);
