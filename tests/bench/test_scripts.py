@@ -14,6 +14,8 @@ from pathlib import Path
 
 from support import DRIVER, LIBRARY, SCRIPTS, SYSTEM, main, run
 
+APPLICATIONS = 8  # kinds: so many numbers in a row are one of each
+
 FAKE = """#!/bin/sh
 env >"$(dirname "$0")/environment"
 echo "$@" >"$(dirname "$0")/arguments"
@@ -280,15 +282,36 @@ class Surveys(unittest.TestCase):
         self.assertIn("2 exchanges, from 6 on", done.stdout)
         self.assertRegex(done.stdout, r"(?m)^ours +2 +[\d.]+ +([\d.]+|-) +[\d.]+ +[0-2] +[\d.]+ \([67]\)$")
 
+    def test_applications_of_every_kind_are_compared(self):
+        done = run([SCRIPTS / "scenarios.sh", f"ours={LIBRARY}"], PROGRAM="application", FIRST=8, COUNT=APPLICATIONS)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f"{APPLICATIONS} applications, from 8 on", done.stdout)
+        self.assertRegex(done.stdout, rf"(?m)^ours +{APPLICATIONS} +[\d.]+ +[\d.]+ +[\d.]+ +[0-8] +[\d.]+ \(\d+\)$")
+
+    @unittest.skipUnless(shutil.which("valgrind"), "no valgrind (Debian: valgrind)")
+    def test_applications_free_all_that_they_take(self):
+        application = Path(SYSTEM).parent / "application"
+        for number in range(APPLICATIONS):
+            with self.subTest(number):
+                done = run(["valgrind", "--leak-check=full", "--error-exitcode=9", application, str(number)])
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn("in use at exit: 0 bytes in 0 blocks", done.stderr)
+
     def test_scenarios_refuse_another_program(self):
         done = run([SCRIPTS / "scenarios.sh", f"ours={LIBRARY}"], PROGRAM="tree")
         self.assertNotEqual(done.returncode, 0)
-        self.assertIn("PROGRAM must be scenario or exchange, not 'tree'", done.stderr)
+        self.assertIn("PROGRAM must be scenario, exchange or application, not 'tree'", done.stderr)
 
     def test_a_scenario_is_what_its_number_says(self):
         for program in ("scenario", "exchange"):
             with self.subTest(program):
-                self.assert_described(program)
+                described = self.assert_described(program)
+                self.assertEqual(len(described), 1 + int(described[0].split()[0]))  # phases
+
+    def test_an_application_is_what_its_number_says(self):
+        described = self.assert_described("application")
+        self.assertRegex(described[0], r"^a canvas: .*; some \d+ bytes, [1-4] threads$")
+        self.assertEqual(len(described), 1)
 
     def assert_described(self, program):
         scenario = Path(SYSTEM).parent / program
@@ -297,12 +320,12 @@ class Surveys(unittest.TestCase):
         *described, figures = first.stdout.splitlines()
         self.assertEqual(described, again.stdout.splitlines()[:-1])
         self.assertNotEqual(described, other.stdout.splitlines()[:-1])
-        self.assertEqual(len(described), 1 + int(described[0].split()[0]))  # phases
         self.assertRegex(figures, r"^\d+ \d+ \d+\.\d{4}$")
         for words in ([], ["x"], ["7", "tell"], ["-1"]):
             done = run([scenario, *words])
             self.assertEqual((done.returncode, done.stdout), (2, ""))
             self.assertIn(f"usage: {program} NUMBER", done.stderr)
+        return described
 
     def test_scenarios_say_who_builds_their_program(self):
         self.assert_suite_is_wanted("scenarios.sh")
