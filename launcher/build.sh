@@ -65,6 +65,7 @@ build_if_stale() {
 }
 
 ensure_built() {
+    ! is_packaged || { need_installed "$1" && return; }
     is_fresh "$1" || with_build_lock build_if_stale "$1"
 }
 

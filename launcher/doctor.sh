@@ -70,15 +70,19 @@ check_tools() {
     fi
 }
 
+check_tools_of_tests() {
+    command -v cargo >/dev/null 2>&1 || note 'cargo is not installed: the first `hakmem peers` will install it, to make other allocators'
+    command -v valgrind >/dev/null 2>&1 || note 'valgrind is not installed: `hakmem test` will install it, to count instructions'
+}
+
 # What the lab takes beside that.
 check_lab() {
     if python_is_ready; then
         fine "Python packages of the lab: $venv"
     else
-        note 'no Python packages of the lab: the first explain, heap, bench, ... will install them, some 370 MB'
+        note 'no Python packages of the lab: the first explain, heap, top, ... will install them, some 370 MB'
     fi
-    command -v cargo >/dev/null 2>&1 || note 'cargo is not installed: the first `hakmem peers` will install it, to make other allocators'
-    command -v valgrind >/dev/null 2>&1 || note 'valgrind is not installed: `hakmem test` will install it, to count instructions'
+    is_packaged || check_tools_of_tests
     scope=$(cat "${1:-/proc/sys/kernel/yama/ptrace_scope}" 2>/dev/null) || return 0
     if [ "$scope" = 0 ] || [ "$(id -u)" -eq 0 ]; then
         fine "kernel.yama.ptrace_scope=$scope"
@@ -102,6 +106,7 @@ first_words() (
 check_libraries() {
     built=
     loads=
+    if is_packaged; then again='install it again'; else again='rebuild it with `hakmem build`'; fi
     for variant in $library_variants; do
         library=$(library_of "$variant")
         [ -e "$library" ] || continue
@@ -109,9 +114,17 @@ check_libraries() {
         words=$(first_words "$library")
         case $words in
             hakmem*) loads=${loads:-$library} && fine "$variant loads: $(printf '%s\n' "$words" | head -n 1)" ;;
-            *) wrong "$variant does not load from $library: ${words:-it is silent}; rebuild with \`hakmem build $variant\`" ;;
+            *) wrong "$variant does not load from $library: ${words:-it is silent}; $again" ;;
         esac
     done
+    is_packaged || check_place
+    case ${installed_libraries:-$root} in
+        *[\ :]*) wrong "the path ${installed_libraries:-$root} has a space or a colon, which LD_PRELOAD cannot carry: move it" ;;
+    esac
+}
+
+# Where libraries are built.
+check_place() {
     [ -n "$built" ] || note 'no library is built yet: `hakmem build`, or the first `hakmem run`, builds it'
     if [ -d "$build_root" ]; then place=$build_root; else place=$root; fi
     if [ -w "$place" ]; then
@@ -121,9 +134,6 @@ check_libraries() {
     else
         wrong "$place cannot be written, where libraries are built: make it writable, or clone elsewhere"
     fi
-    case $root in
-        *[\ :]*) wrong "the path $root has a space or a colon, which LD_PRELOAD cannot carry: move the tree" ;;
-    esac
 }
 
 check_system() {
@@ -200,7 +210,7 @@ hakmem_doctor() {
     if [ $# -gt 0 ]; then
         check_process "$1"
     else
-        check_tools
+        is_packaged || check_tools
         check_lab
         check_libraries
         check_system

@@ -12,7 +12,7 @@ explain_program='import sys; sys.path.insert(0, sys.argv.pop(1)); from lab impor
 # look_from_outside COMMAND WORDS...
 look_from_outside() {
     python_is_ready || with_build_lock prepare_python ||
-        fail "$1 needs these Python packages (above: the end of build/venv.log); try again when they are there"
+        fail "$1 needs these Python packages (above: the end of $(where "$build_root/venv.log")); try again when they are there"
     exec "$venv/bin/python" -I -B -c "$explain_program" "$root" "$@"
 }
 

@@ -1,4 +1,4 @@
-# The Python environment of the tests and of the lab: build/venv, with the packages of tests/requirements.txt and
+# The Python environment of the tests and of the lab: build/venv (where hakmem is installed, in the user's cache), with the packages of tests/requirements.txt and
 # lab/requirements.txt.
 #
 # python_is_ready      is it there, made from the lists as they are now
@@ -16,7 +16,7 @@ python_lists() {
 python_is_ready() {
     [ -n "$(python_lists)" ] || return 0
     [ ! -e "$venv/installed.txt" ] || [ -x "$venv/bin/python" ] ||
-        fail "$venv was made by another user, and its Python ($(readlink "$venv/bin/python")) cannot be run by this one: clone elsewhere, or remove build/venv"
+        fail "$venv was made by another user, and its Python ($(readlink "$venv/bin/python")) cannot be run by this one: $elsewhere, or remove it"
     [ -x "$venv/bin/python" ] && [ "$(python_lists)" = "$(cat "$venv/installed.txt" 2>/dev/null)" ]
 }
 
@@ -53,7 +53,7 @@ make_venv() {
 prepare_python() {
     python_is_ready && return 0
     : >"$build_root/venv.log"
-    say "installing in build/venv with pip: $(python_lists | tr '\n' ' ')"
+    say "installing in $(where "$venv") with pip: $(python_lists | tr '\n' ' ')"
     make_venv && python_lists >"$venv/wanted.txt" && install_python_packages && mv "$venv/wanted.txt" "$venv/installed.txt" &&
         return 0
     tail -n 5 "$build_root/venv.log" >&2

@@ -48,12 +48,15 @@ is_one_of() {
 # The file that is preloaded for a variant.
 library_of() {
     case $1 in
-        standard | aarch64) printf '%s/%s/libhakmem.so\n' "$build_root" "$1" ;;
-        *) printf '%s/%s/libhakmem-%s.so\n' "$build_root" "$1" "$1" ;;
+        standard | aarch64) file=libhakmem.so ;;
+        *) file=libhakmem-$1.so ;;
     esac
+    printf '%s/%s\n' "${installed_libraries:-$build_root/$1}" "$file"
 }
+
+elsewhere='clone elsewhere'
 
 need_build_root() {
     mkdir -p "$build_root" 2>/dev/null && [ -w "$build_root" ] ||
-        fail "cannot write in $build_root: make it writable, or clone elsewhere"
+        fail "cannot write in $build_root: make it writable, or $elsewhere"
 }

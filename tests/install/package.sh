@@ -33,7 +33,7 @@ cpack --config "$TESTED_BUILD_DIR/CPackConfig.cmake" -G "$kinds" -B "$work" >"$w
     exit 1
 }
 own="lib/lib$name.so.0 lib/lib$name.a lib/pkgconfig/$name.pc"
-common='include/hakmem.h include/hakmem/allocator.hpp lib/cmake/hakmem/hakmem-config.cmake share/doc/hakmem/options.md'
+common='bin/hakmem share/hakmem/hakmem share/hakmem/installed share/hakmem/lab/cli.py include/hakmem.h include/hakmem/allocator.hpp lib/cmake/hakmem/hakmem-config.cmake share/doc/hakmem/options.md'
 tar -tzf "$work"/*.tar.gz >"$work/list"
 # shellcheck disable=SC2086 # lists of names
 expect_in "$work/list" $own $common
