@@ -268,7 +268,7 @@ void superslab_prepare(void) {
     pagemap_prepare();
 }
 
-static bool superslab_map(size_t count, bool huge) {
+static COLD bool superslab_map(size_t count, bool huge) {
     size_t bytes = count * SUPERSLAB_SIZE;
     unsigned char *start =
         os_map_aligned(bytes, SUPERSLAB_SIZE, pagemap_hint_superslab(bytes, SUPERSLAB_SIZE));
@@ -349,17 +349,18 @@ uint64_t superslab_begun(const struct superslab *home) {
     return begun;
 }
 
-/* With huge pages from the first byte on, each area that is begun is in memory as a whole: so few are begun only to have room there, one
- * and another for each ROOM_EACH units in use. docs/experiments/huge-pages.md */
+/* With huge pages from the first byte on few areas are begun only to have room there, one and another for each ROOM_EACH units in use; else none, as
+ * there is room in small pages. docs/experiments/huge-pages.md, growing-runs.md */
 static bool superslab_may_begin(void) {
-    return superslabs.huge_from > 0 ||
+    return superslabs.huge_from == 0 &&
            superslabs.begun_for_room * ROOM_EACH <= superslabs.mapped_units - superslabs.free_units;
 }
 
-/* Where a run that will grow may begin: where a longest run is free, the next one that will grow out of its way. */
+/* Where a run that will grow may begin: where a longest run is free, the next one that will grow out of its way. In huge pages an area that is begun
+ * is in memory as a whole. */
 static uint64_t superslab_roomy(const struct superslab *home) {
     uint64_t roomy = superslab_run_starts(home->free, SUPERSLAB_RUN_LARGEST), apart = roomy & APART;
-    if (superslabs.huge_from > 0)
+    if (!home->huge)
         return apart ? apart : roomy;
     uint64_t begun = apart & superslab_begun(home);
     return begun || !superslab_may_begin() ? begun : apart;
@@ -404,13 +405,32 @@ static struct superslab *superslab_find_or_grow(unsigned units, enum superslab_u
     return home ? home : superslab_find(units);
 }
 
-/* One in which a run can grow, if it is there or address space is getting short anyway. */
+/* Address space for runs that grow is getting short. */
+static bool superslab_has_little_room(void) {
+    return superslabs.free_units + superslabs.field_used - superslabs.field_units < superslab_mapped() / 2;
+}
+
+/* The same where huge pages come from the first byte on. */
+static struct superslab *superslab_find_roomy_huge(void) {
+    return superslab_has_little_room() && superslab_may_begin()
+               ? superslab_find_or_grow(SUPERSLAB_RUN_LARGEST, SUPERSLAB_MIXED)
+               : superslab_find_for(SUPERSLAB_RUN_LARGEST, SUPERSLAB_MIXED);
+}
+
+/* More of it, in small pages; beside huge ones no more than that. */
+static bool superslab_grow_room(void) {
+    return superslab_has_huge ? superslab_map(1, false)
+                              : superslab_grow(SUPERSLAB_RUN_LARGEST, SUPERSLAB_SPARSE);
+}
+
+/* One in which a run can grow, if it is there or address space is getting short anyway: in small pages, where room costs addresses only. */
 static struct superslab *superslab_find_roomy(void) {
-    size_t free = superslabs.free_units + superslabs.field_used - superslabs.field_units;
-    bool few = free < superslab_mapped() / 2 && superslab_may_begin();
-    struct superslab *home = few ? superslab_find_or_grow(SUPERSLAB_RUN_LARGEST, SUPERSLAB_MIXED)
-                                 : superslab_find_for(SUPERSLAB_RUN_LARGEST, SUPERSLAB_MIXED);
-    return home && superslab_roomy(home) ? home : NULL;
+    if (superslabs.huge_from == 0)
+        return superslab_find_roomy_huge();
+    struct superslab *home = superslab_find_kind(SUPERSLAB_RUN_LARGEST, false);
+    if (!home && superslab_has_little_room() && superslab_grow_room())
+        home = superslab_find_kind(SUPERSLAB_RUN_LARGEST, false);
+    return home ? home : superslab_find_kind(SUPERSLAB_RUN_LARGEST, true);
 }
 
 /* Hands out units from `from` on, if the limit allows. Under the lock, as the next ones are. */
@@ -430,7 +450,7 @@ static struct superslab_run superslab_hand_out_run(struct superslab *home, unsig
 static struct superslab_run superslab_take_run(unsigned units, enum superslab_use use, bool grows) {
     struct superslab_run run = {0};
     struct superslab *home = grows ? superslab_find_roomy() : NULL;
-    if (!home)
+    if (!home || !superslab_roomy(home))
         home = superslab_find_or_grow(units, use);
     if (home) {
         unsigned from = superslab_place(home, units, grows);

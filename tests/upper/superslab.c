@@ -835,6 +835,44 @@ static void grow_huge(void) {
     assert_true(home_of_next(16, SUPERSLAB_MIXED)->huge && !superslabs.sorts);
 }
 
+/* Units of huge pages that are in memory, or will be. */
+static unsigned begun_huge(void) {
+    unsigned begun = 0;
+    for (uint32_t number = 0; number < superslabs.count; number++) {
+        const struct superslab *home = *superslab_at(number);
+        begun += home->start && home->huge ? (unsigned)bits_count(superslab_begun(home)) : 0;
+    }
+    return begun;
+}
+
+static struct superslab_run roomy_run(void) {
+    struct superslab_run run = superslab_take_roomy(2);
+    runs[run_count++] = (struct run){run.start, run.home, 2};
+    return run;
+}
+
+/* Room for what will grow is in small pages there, where it costs addresses only; where no more are to be had it is in huge ones that are begun, or there
+ * is none: each would be in memory as a whole for the sake of a few units. */
+static void superslab_room_begins_no_huge_page(void **state) {
+    (void)state;
+    grow_huge();
+    unsigned begun = begun_huge();
+    assert_true(begun > 0);
+    size_t mapped = superslabs.mapped_units;
+    for (unsigned i = 0; i < SUPERSLAB_UNITS / 16; i++) {
+        struct superslab_run run = roomy_run();
+        assert_false(run.home->huge);
+        assert_int_equal((size_t)(run.start - run.home->start) % (16 * (size_t)UNIT_SIZE), 0);
+    }
+    assert_int_equal(superslabs.mapped_units, mapped + SUPERSLAB_UNITS);
+    kernel.map.refuse = ALWAYS;
+    for (unsigned i = 0; i < AREA_UNITS / 4; i++)
+        roomy_run();
+    kernel.map.refuse = 0;
+    assert_int_equal(begun_huge(), begun);
+    end_mixed();
+}
+
 /* What is sparse gets small pages there, too, and no more of them than it needs; the others go on as they did. */
 static void superslab_keeps_what_is_sparse_in_small_pages(void **state) {
     (void)state;
@@ -1846,6 +1884,7 @@ int main(void) {
         cmocka_unit_test_setup(superslab_takes_what_is_warm_before_it_sorts, setup),
         cmocka_unit_test_setup(superslab_sorts_only_where_it_pays, setup),
         cmocka_unit_test_setup(superslab_sorts_nothing_while_all_are_alike, setup),
+        cmocka_unit_test_setup(superslab_room_begins_no_huge_page, setup),
         cmocka_unit_test_setup(superslab_keeps_what_is_sparse_in_small_pages, setup),
         cmocka_unit_test_setup(superslab_grows_little_while_much_is_free, setup),
         cmocka_unit_test_setup(superslab_takes_huge_pages_for_what_is_sparse, setup),
