@@ -76,8 +76,8 @@ struct stillness {
     /* ... and those of them that hold something, and looked alike when the last two rounds ended. */
     uint64_t rested[SIZECLASS_SET_WORDS];
     uint16_t seen[SIZECLASS_COUNT];
-    size_t grown; /* bytes, in this round */
-    bool more;    /* of those that rested in the last one are left */
+    size_t grown, look_at; /* bytes since the last look, and with how many the next one comes */
+    bool more;             /* of those that rested are left: they go before any is looked at again */
 };
 
 struct heap {

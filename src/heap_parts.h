@@ -174,14 +174,10 @@ COLD void heap_hollow_out(struct heap *heap, size_t grown);
  * thread. docs/experiments/classes-at-rest.md */
 COLD void heap_empty_rested(struct heap *heap);
 
-/* Bytes by which a heap grows between two looks, and the part of what is in use, where that is more. */
-enum { HEAP_REST_ROUND = 128 << 10, HEAP_REST_PART = 32 };
-
 /* So many bytes of memory that nobody has touched come, or have come. */
 static inline void heap_rest(struct heap *heap, size_t grown) {
     heap->still.grown += grown;
-    if (UNLIKELY(heap->still.grown >= HEAP_REST_ROUND) &&
-        heap->still.grown >= superslab_used_bytes() / HEAP_REST_PART)
+    if (UNLIKELY(heap->still.grown >= heap->still.look_at))
         heap_empty_rested(heap);
 }
 

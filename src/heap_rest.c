@@ -3,9 +3,11 @@
 #include "heap_parts.h"
 
 enum {
-    REST_AT_ONCE = 8,  /* classes */
-    REST_LEAST = 2048, /* bytes that a class has at hand, and ... */
-    REST_SHARE = 2     /* ... this part of what is out of it: less would hardly empty a slab */
+    REST_ROUND = 128 << 10, /* bytes by which the heap grows between two looks, ... */
+    REST_PART = 32,         /* ... and this part of what is in use */
+    REST_AT_ONCE = 8,       /* classes */
+    REST_LEAST = 2048,      /* bytes that a class has at hand, and ... */
+    REST_SHARE = 2          /* ... this part of what is out of it: less would hardly empty a slab */
 };
 
 /* A class of which something was allocated or freed looks otherwise, but for one that has as much at hand again. */
@@ -23,10 +25,9 @@ static bool heap_could_give(const struct heap *heap, unsigned class) {
            !(heap->waves && heap_has_waves(heap, class));
 }
 
-/* A round is over. Returns whether some are at rest. */
-static bool heap_find_rested(struct heap *heap) {
+/* A round is over. */
+static void heap_find_rested(struct heap *heap) {
     struct stillness *still = &heap->still;
-    uint64_t any = 0;
     for (unsigned word = 0; word < SIZECLASS_SET_WORDS; word++) {
         uint64_t rested = 0;
         for (uint64_t left = still->begun[word]; left != 0; left &= left - 1) {
@@ -37,9 +38,7 @@ static bool heap_find_rested(struct heap *heap) {
             still->seen[class] = looks;
         }
         still->rested[word] = rested;
-        any |= rested;
     }
-    return any != 0;
 }
 
 /* As it is when it was found at rest: what it has at hand goes, and up to *packs packs, of which those are taken that went. */
@@ -59,20 +58,20 @@ static void heap_empty_if_at_rest(struct heap *heap, unsigned class, unsigned *p
 void heap_empty_rested(struct heap *heap) {
     struct stillness *still = &heap->still;
     unsigned packs = HEAP_UNPACK, left = REST_AT_ONCE;
-    if (!still->more && !heap_find_rested(heap)) {
-        still->grown = 0;
-        return;
-    }
+    if (!still->more)
+        heap_find_rested(heap);
     still->more = false;
     for (unsigned word = 0; word < SIZECLASS_SET_WORDS; word++) {
-        while (still->rested[word] != 0 && left > 0 && packs > 0) {
+        for (; still->rested[word] != 0 && left > 0 && packs > 0; left--) {
             unsigned class = 64 * word + bits_lowest(still->rested[word]);
             still->rested[word] &= still->rested[word] - 1;
             heap_empty_if_at_rest(heap, class, &packs);
-            left--;
         }
-        still->more |= still->rested[word] != 0;
+        if (still->rested[word] != 0)
+            still->more = true;
     }
-    if (!still->more)
-        still->grown = 0;
+    still->grown = 0;
+    still->look_at = REST_ROUND + superslab_used_bytes() / REST_PART;
+    if (still->more)
+        still->look_at = 0;
 }

@@ -10,6 +10,7 @@ enum { BLOCK = 5000, COUNT = 20 };
 static struct heap *heap_with(unsigned class, unsigned count) {
     struct heap *heap = heap_take();
     heap->still.grown = 0;
+    heap->still.look_at = REST_ROUND;
     heap->still.more = false;
     memset(heap->still.seen, 0, sizeof heap->still.seen);
     take_blocks(heap, class, count);
@@ -35,7 +36,7 @@ static void grow(struct heap *heap, size_t bytes) {
 
 static void rounds(struct heap *heap, unsigned count) {
     while (count-- > 0)
-        grow(heap, HEAP_REST_ROUND);
+        grow(heap, heap->still.look_at);
 }
 
 static void end_heap(struct heap *heap) {
@@ -52,13 +53,14 @@ static void heap_rest_empties_what_is_at_rest(void **state) {
     rounds(heap, 1);
     assert_int_equal(at_hand(heap, class), heap->class[class].out);
     size_t used = superslab_used_bytes();
-    grow(heap, HEAP_REST_ROUND - 1);
+    grow(heap, heap->still.look_at - 1);
     assert_true(holds(heap, class));
     grow(heap, 1);
     assert_false(holds(heap, class));
     assert_null(heap->class[class].empty);
     assert_true(superslab_used_bytes() + COUNT * BLOCK <= used);
     assert_int_equal(heap->still.grown, 0);
+    assert_int_equal(heap->still.look_at, REST_ROUND + superslab_used_bytes() / REST_PART);
     take_blocks(heap, class, COUNT); /* and it begins anew */
     end_heap(heap);
 }
@@ -155,6 +157,22 @@ static void heap_rest_ends_when_the_class_is_wanted(void **state) {
     end_heap(heap);
 }
 
+/* Nor is it a round until then: who has come to rest in between keeps what it has. */
+static void heap_rest_looks_at_nothing_meanwhile(void **state) {
+    (void)state;
+    unsigned class = sizeclass_of(128), other = sizeclass_of(96);
+    heap_configure(8, 0, 32 * MIB, false);
+    struct heap *heap = heap_with(class, 100 * PACK_BLOCKS);
+    assert_true(heap->packs.count > 5 * HEAP_UNPACK);
+    take_blocks(heap, other, 30);
+    rounds(heap, 2);
+    give_all(heap);
+    for (unsigned i = 0; i < 3; i++)
+        grow(heap, UNIT_SIZE);
+    assert_true(heap->still.more && holds(heap, other));
+    end_heap(heap);
+}
+
 /* No call empties more than some classes. */
 static void heap_rest_empties_few_classes_at_once(void **state) {
     (void)state;
@@ -221,7 +239,7 @@ static void heap_rest_random_program(void **state) {
         }
         if (random_below(&seed, 100) == 0) {
             uint64_t before = heap->flushes;
-            grow(heap, random_below(&seed, 2) ? HEAP_REST_ROUND : UNIT_SIZE);
+            grow(heap, random_below(&seed, 2) ? heap->still.look_at : UNIT_SIZE);
             emptied += heap->flushes > before;
         }
     }
@@ -237,6 +255,7 @@ int main(void) {
         cmocka_unit_test_setup(heap_rest_leaves_what_is_not_worth_a_flush, setup),
         cmocka_unit_test_setup(heap_rest_gives_packs_up_by_and_by, setup),
         cmocka_unit_test_setup(heap_rest_ends_when_the_class_is_wanted, setup),
+        cmocka_unit_test_setup(heap_rest_looks_at_nothing_meanwhile, setup),
         cmocka_unit_test_setup(heap_rest_empties_few_classes_at_once, setup),
         cmocka_unit_test_setup(heap_rest_leaves_waves, setup),
         cmocka_unit_test_setup(heap_rest_random_program, setup),
