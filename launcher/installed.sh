@@ -1,4 +1,4 @@
-# What is otherwise where hakmem is installed (cmake/install.cmake): there is no source, nothing is built, and what Python needs lies in
+# What is otherwise where hakmem is installed (cmake/install_command.cmake): there is no source, nothing is built, and what Python needs lies in
 # the user's cache.
 #
 # The file `installed` beside `hakmem` sets installed_version, installed_commit and installed_libraries: where the libraries lie, from

@@ -1,5 +1,5 @@
-# The Python environment of the tests and of the lab: build/venv (where hakmem is installed, in the user's cache), with the packages of tests/requirements.txt and
-# lab/requirements.txt.
+# The Python environment of the tests and of the lab: build/venv (where hakmem is installed, in the user's cache), with the
+# packages of tests/requirements.txt and lab/requirements.txt.
 #
 # python_is_ready      is it there, made from the lists as they are now
 # prepare_python       makes or completes it, saying what it installs; to be called inside with_build_lock.

@@ -229,8 +229,8 @@ static ALWAYS_INLINE bool heap_has_not_begun(const struct heap *heap, unsigned c
  * is as much, and a MiB, and less than that is free and in memory. docs/experiments/phases-of-other-lengths.md */
 void heap_yield(struct heap *heap, size_t bytes);
 
-/* So many bytes of memory that nobody had touched have come for one: what classes have at hand of which little is in use goes back to slabs, and empty ones serve the
- * next. docs/experiments/outgrown-classes.md */
+/* So many bytes of memory that nobody had touched have come for one: what classes have at hand of which little is in use, or that are at rest, goes
+ * back to slabs, and empty ones serve the next. docs/experiments/outgrown-classes.md, classes-at-rest.md */
 void heap_yield_next(struct heap *heap, size_t bytes);
 
 /* The class that serves the next request of one that has not begun: its first few lodge with one of larger blocks, and those that come

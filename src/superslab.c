@@ -410,7 +410,7 @@ static bool superslab_has_little_room(void) {
     return superslabs.free_units + superslabs.field_used - superslabs.field_units < superslab_mapped() / 2;
 }
 
-/* The same where huge pages come from the first byte on. */
+/* One in which a run can grow, where huge pages come from the first byte on. */
 static struct superslab *superslab_find_roomy_huge(void) {
     return superslab_has_little_room() && superslab_may_begin()
                ? superslab_find_or_grow(SUPERSLAB_RUN_LARGEST, SUPERSLAB_MIXED)
@@ -423,7 +423,7 @@ static bool superslab_grow_room(void) {
                               : superslab_grow(SUPERSLAB_RUN_LARGEST, SUPERSLAB_SPARSE);
 }
 
-/* One in which a run can grow, if it is there or address space is getting short anyway: in small pages, where room costs addresses only. */
+/* The same everywhere, if it is there or address space is getting short anyway: else in small pages, where room costs addresses only. */
 static struct superslab *superslab_find_roomy(void) {
     if (superslabs.huge_from == 0)
         return superslab_find_roomy_huge();

@@ -45,11 +45,15 @@ void *work_new(size_t size) {
     return block;
 }
 
-void **work_table(size_t count) {
-    void **table = calloc(count, sizeof *table);
-    if (!table)
+void *work_array(size_t count, size_t size) {
+    void *array = calloc(count, size);
+    if (!array)
         write_block(NULL, 0, WHOLE, NULL);
-    return table;
+    return array;
+}
+
+void **work_table(size_t count) {
+    return work_array(count, sizeof(void *));
 }
 
 void work_table_end(void **table, size_t count) {

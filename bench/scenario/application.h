@@ -29,7 +29,10 @@ uint64_t between_doublings(struct work *work, uint64_t least, uint64_t most);
 // A block that is written whole.
 void *work_new(size_t size);
 
-// Room for so many pointers, all NULL; and the end of all of them.
+// Room for so many of that size, all 0.
+void *work_array(size_t count, size_t size);
+
+// The same for pointers, all NULL; and the end of what they point to, and of it.
 void **work_table(size_t count);
 void work_table_end(void **table, size_t count);
 

@@ -38,9 +38,7 @@ static void drop_at_random(struct cache *cache, struct work *work) {
 static void run(struct work *work, void (*drop_one)(struct cache *, struct work *)) {
     struct cache cache = {.most = work->bytes / (LEAST_LENGTH / 2) + 1, .bytes = work->bytes};
     cache.entry = work_table(cache.most);
-    cache.length = calloc(cache.most, sizeof *cache.length);
-    if (!cache.length)
-        write_block(NULL, 0, WHOLE, NULL);
+    cache.length = work_array(cache.most, sizeof *cache.length);
     for (unsigned drift = 0; drift < DRIFTS; drift++) {
         uint64_t typical = between_doublings(work, LEAST_LENGTH, MOST_LENGTH);
         for (uint64_t come = 0; come < FILLS_OF_A_DRIFT * cache.bytes;) {

@@ -50,9 +50,7 @@ void application_sessions(struct work *work) {
                             .longest = between_doublings(work, 2 * PIECE, 600000)};
     uint64_t count = work->bytes / (2 * server.buffer + server.longest / 4 + STATE * 500) + 2;
     uint64_t steps = count * STEPS_OF_EACH;
-    struct session *sessions = calloc(count, sizeof *sessions);
-    if (!sessions)
-        write_block(NULL, 0, WHOLE, NULL);
+    struct session *sessions = work_array(count, sizeof *sessions);
     for (uint64_t i = 0; i < steps && i < STEPS_MOST; i++) {
         struct session *session = &sessions[below(&work->state, count)];
         if (session->in && below(&work->state, CLOSED_EACH) == 0)

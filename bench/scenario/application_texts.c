@@ -30,9 +30,7 @@ void application_texts(struct work *work) {
     if (count > TEXTS_MOST)
         count = TEXTS_MOST;
     uint64_t longest_step = between_doublings(work, SHORT_STEP, most / 10), steps = count * STEPS_OF_ALL;
-    struct text *texts = calloc(count, sizeof *texts);
-    if (!texts)
-        write_block(NULL, 0, WHOLE, NULL);
+    struct text *texts = work_array(count, sizeof *texts);
     for (uint64_t i = 0; i < steps && i < STEPS_MOST; i++)
         step(work, &texts[below(&work->state, count)], most, longest_step);
     for (uint64_t i = 0; i < count; i++)

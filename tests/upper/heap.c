@@ -884,23 +884,6 @@ static void outgrow(struct heap *heap, unsigned class) {
     assert_true(heap_held(heap, class) > 0 && heap->class[class].bin[HEAP_BINS - 1]);
 }
 
-/* So many that a process is not small. */
-static struct superslab_run many_in_use[EMPTIED_FROM / UNIT_SIZE / SUPERSLAB_RUN_LARGEST];
-
-static void begin_many_in_use(void) {
-    for (unsigned i = 0; i < ARRAY_LENGTH(many_in_use); i++)
-        many_in_use[i] = superslab_take(SUPERSLAB_RUN_LARGEST, SUPERSLAB_MIXED);
-}
-
-static void end_many_in_use(struct heap *heap) {
-    walk();
-    for (unsigned i = 0; i < ARRAY_LENGTH(many_in_use); i++)
-        superslab_give_run(many_in_use[i].home, many_in_use[i].start, many_in_use[i].units, false);
-    while (live_count > 0)
-        give_block(heap, live_count - 1);
-    heap_retire(heap);
-}
-
 /* ... until another class grows. */
 static void heap_grows_into_outgrown_classes(void **state) {
     (void)state;

@@ -217,6 +217,27 @@ static void heap_rest_leaves_waves(void **state) {
     end_heap(heap);
 }
 
+/* It is asked where slabs come and where large blocks do, of a process that is not small. */
+static void heap_rest_is_asked_where_a_heap_grows(void **state) {
+    (void)state;
+    if (has(verify_free))
+        skip();
+    unsigned class = sizeclass_of(BLOCK), growing = sizeclass_of(BLOCK + 1000);
+    struct heap *heap = heap_with(class, COUNT);
+    take_blocks(heap, growing, 200);
+    assert_int_equal(heap->still.grown, 0);
+    heap_yield_next(heap, UNIT_SIZE);
+    assert_int_equal(heap->still.grown, 0);
+    begin_many_in_use();
+    superslab_purge(0, UINT_MAX);
+    heap_yield_next(heap, UNIT_SIZE);
+    assert_int_equal(heap->still.grown, UNIT_SIZE);
+    heap->still.grown = 0;
+    take_blocks(heap, growing, 200);
+    assert_false(holds(heap, class));
+    end_many_in_use(heap);
+}
+
 static uint64_t seed = 3;
 
 /* A heap in which classes come and go, and rest meanwhile: each block is as it was written. */
@@ -258,6 +279,7 @@ int main(void) {
         cmocka_unit_test_setup(heap_rest_looks_at_nothing_meanwhile, setup),
         cmocka_unit_test_setup(heap_rest_empties_few_classes_at_once, setup),
         cmocka_unit_test_setup(heap_rest_leaves_waves, setup),
+        cmocka_unit_test_setup(heap_rest_is_asked_where_a_heap_grows, setup),
         cmocka_unit_test_setup(heap_rest_random_program, setup),
     };
     superslab_configure(SIZE_MAX, true, false);

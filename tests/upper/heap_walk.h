@@ -238,6 +238,22 @@ static void give_all(struct heap *heap) {
         give_block(heap, live_count - 1);
 }
 
+/* So many that a process is not small. */
+static struct superslab_run many_in_use[EMPTIED_FROM / UNIT_SIZE / SUPERSLAB_RUN_LARGEST];
+
+static inline void begin_many_in_use(void) {
+    for (unsigned i = 0; i < ARRAY_LENGTH(many_in_use); i++)
+        many_in_use[i] = superslab_take(SUPERSLAB_RUN_LARGEST, SUPERSLAB_MIXED);
+}
+
+static inline void end_many_in_use(struct heap *heap) {
+    walk();
+    for (unsigned i = 0; i < ARRAY_LENGTH(many_in_use); i++)
+        superslab_give_run(many_in_use[i].home, many_in_use[i].start, many_in_use[i].units, false);
+    give_all(heap);
+    heap_retire(heap);
+}
+
 static int setup(void **state) {
     heap_configure(8, 0, 0, false);
     live_count = 0;
