@@ -9,7 +9,7 @@ enum {
     LARGEST_WAVED = 128, /* bytes of a block: of longer ones a wave holds much for few calls */
     USED_MOST = 5 << 20, /* bytes in use: of more, the order of frees is that of blocks far from each other */
     MANY_PACKS = 256,    /* when there are more, and the heap grows, all are given up, ... */
-    UNPACK_MANY = 96     /* ... so many for each unit of fresh memory */
+    UNPACK_MANY = 192    /* ... so many for each unit of fresh memory */
 };
 
 /* What a heap notes of that. */

@@ -22,8 +22,15 @@ static bool pack_fits(size_t bytes, size_t count, size_t heaps) {
            count * (heaps > 1 ? heaps * BYTES_A_PACK : BYTES_A_PACK / 2) <= pack_bytes;
 }
 
+/* As how many packs they are looked at where a class has many: half is for other classes, or a ninth if all of this one may be put by, as it
+ * comes in waves (0 are `out`). */
+static ALWAYS_INLINE size_t pack_beside_others(size_t count, unsigned out) {
+    return count + (out == 0 ? count / 8 : count);
+}
+
 bool pack_has_room(unsigned class, unsigned heaps, unsigned blocks) {
-    return pack_fits(blocks * (size_t)sizeclass_table[class].size, 2 * (size_t)(blocks / PACK_BLOCKS), heaps);
+    return pack_fits(blocks * (size_t)sizeclass_table[class].size,
+                     pack_beside_others(blocks / PACK_BLOCKS, 0), heaps);
 }
 
 struct pack *pack_new(struct packs *packs, unsigned class, bool deep, unsigned heaps, unsigned out) {
@@ -32,7 +39,7 @@ struct pack *pack_new(struct packs *packs, unsigned class, bool deep, unsigned h
     if (packs->of[class].count + more > PACKS_OF_CLASS) {
         if (out * size > SMALL_BYTES)
             return NULL;
-        count *= 2; /* the other half is for other classes */
+        count = pack_beside_others(count, out);
     }
     if (!pack_fits(packs->bytes + blocks * size, count, heaps))
         return NULL;

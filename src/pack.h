@@ -4,9 +4,9 @@
  * that may follow. A pack holds pointers only; no block and no slab is touched. This is the depot of Bonwick and
  * Adams 2001 ("Magazines and Vmem"), for one thread. What nobody needs between two looks of a visitor has rested.
  *
- * P1  a heap has at most 8 MiB of blocks in packs, 4,096 packs, and 32 of one class, where a deep one counts as four; more only of a class
- *     of which all that the heap has, in use or put by, is small, or comes in waves and finds room, and only while it has less than half of
- *     the packs (docs/experiments/packs.md, docs/experiments/waves-of-a-class.md)
+ * P1  a heap has at most 8 MiB of blocks in packs, 4,096 packs, and 32 of one class, where a deep one counts as four; more of a class
+ *     of which all that the heap has, in use or put by, is small, while the heap has less than half of its packs; and of one that comes in
+ *     waves and finds room, while it has less than eight ninths (docs/experiments/packs.md, docs/experiments/waves-of-a-class.md)
  * P2  all heaps that are in use together have at most the configured bytes
  * P3  a pack is in one stack, or among the unused, or in the hands of its heap
  *

@@ -214,9 +214,9 @@ static void waves_of_a_large_heap_are_none(void **state) {
     end(heap);
 }
 
-enum { WAVE = 16000 };
+enum { WAVE = 26000, LARGEST_WAVE = 100000 };
 
-static void *wave[WAVE];
+static void *wave[LARGEST_WAVE];
 
 /* Freed at random. */
 static void one_wave(struct heap *heap, unsigned class, unsigned count, uint64_t *seed) {
@@ -230,9 +230,9 @@ static void one_wave(struct heap *heap, unsigned class, unsigned count, uint64_t
 }
 
 /* Returns how many flushes a wave took. */
-static uint64_t flushes_of(struct heap *heap, unsigned class, uint64_t *seed) {
+static uint64_t flushes_of(struct heap *heap, unsigned class, unsigned count, uint64_t *seed) {
     uint64_t before = heap->flushes;
-    one_wave(heap, class, LIVE, seed);
+    one_wave(heap, class, count, seed);
     return heap->flushes - before;
 }
 
@@ -245,7 +245,7 @@ static void waves_go_to_no_slab(void **state) {
     heap_configure(8, 0, 32 * MIB, false);
     struct heap *heap = heap_take();
     for (unsigned wave = 0; wave < 6; wave++) {
-        uint64_t flushes = flushes_of(heap, class, &seed);
+        uint64_t flushes = flushes_of(heap, class, LIVE, &seed);
         assert_int_equal(flushes == 0, wave > 1);
         walk();
     }
@@ -258,6 +258,18 @@ static void waves_go_to_no_slab(void **state) {
     assert_false(heap_has_waves(heap, class));
     walk();
     end_of_blocks(heap);
+}
+
+/* A class may have most of the packs. */
+static void waves_of_a_hundred_thousand_go_to_no_slab(void **state) {
+    (void)state;
+    uint64_t seed = 17;
+    heap_configure(8, 0, 32 * MIB, false);
+    struct heap *heap = heap_take();
+    for (unsigned wave = 0; wave < 5; wave++)
+        assert_int_equal(flushes_of(heap, sizeclass_of(32), LARGEST_WAVE, &seed) == 0, wave > 1);
+    heap_drain(heap);
+    end(heap);
 }
 
 /* 6,000 blocks a wave: as many as one heap may put by, and not two. */
@@ -276,7 +288,7 @@ static void waves_without_room_go_to_slabs(void **state) {
     }
     assert_true(heap_has_waves(heap, class));
     heap_retire(other);
-    assert_int_equal(flushes_of(heap, class, &seed), 0);
+    assert_int_equal(flushes_of(heap, class, LIVE, &seed), 0);
     assert_in_range(heap->packs.of[class].count, 33, 4096);
     heap_drain(heap);
     end(heap);
@@ -307,11 +319,11 @@ static void waves_of_many_end_wholly(void **state) {
     for (; heap->packs.count > 0; before = heap->packs.count) {
         while (heap->packs.count == before)
             take_block(heap, other);
-        assert_int_equal(before - heap->packs.count, before < 96 ? before : 96);
+        assert_int_equal(before - heap->packs.count, before < 192 ? before : 192);
         parts++;
         walk();
     }
-    assert_int_equal(parts, (put_by + 95) / 96);
+    assert_int_equal(parts, (put_by + 191) / 192);
     assert_int_equal(heap_held(heap, class) + heap->class[class].spare_count, 0);
     assert_int_equal(heap->class[class].out, 0);
     assert_in_range(heap_held(heap, third), 1, HEAP_DEEP_WORDS); /* that of others stays */
@@ -348,7 +360,7 @@ static void waves_end_by_what_a_slab_takes(void **state) {
     assert_in_range(heap->packs.count, 257, 4096);
     unsigned given = given_up_by(heap, other);
     assert_in_range(heap->class[other].carving->units, 2, 4);
-    assert_int_equal(given, 96 * sizeclass_table[other].units);
+    assert_int_equal(given, 192 * sizeclass_table[other].units);
     visit_enter(&heap->visit);
     while (!heap_unpack_rested(heap, true))
         continue;
@@ -378,6 +390,7 @@ int main(void) {
         cmocka_unit_test(waves_end_when_the_heap_grows),
         cmocka_unit_test(waves_of_a_large_heap_are_none),
         cmocka_unit_test_setup(waves_go_to_no_slab, setup),
+        cmocka_unit_test_setup(waves_of_a_hundred_thousand_go_to_no_slab, setup),
         cmocka_unit_test_setup(waves_without_room_go_to_slabs, setup),
         cmocka_unit_test_setup(waves_of_many_end_wholly, setup),
         cmocka_unit_test_setup(waves_end_by_what_a_slab_takes, setup),

@@ -9,7 +9,8 @@ enum {
     MANY = 1 << 20,
     SMALL = 384 << 10 /* bytes of a class that is small */,
     PACKS = 4096,
-    HALF = PACKS / 2
+    HALF = PACKS / 2,
+    WAVES = 3641 /* eight ninths: of what all may be put by */
 };
 
 /* Puts packs of `class` by until no more may be, where the heap has `out` blocks of it. Returns how many. */
@@ -69,7 +70,7 @@ static void pack_P1_of_a_small_class_there_may_be_more(void **state) {
 /* Where it is said that all may be: if it has room, twice as much in a heap by itself as in several together. */
 static void pack_P1_all_of_a_class_may_have_room(void **state) {
     (void)state;
-    static const struct { unsigned heaps, packs; } room[] = {{1, HALF}, {2, HALF / 4}};
+    static const struct { unsigned heaps, packs; } room[] = {{1, WAVES}, {2, 911}};
     pack_configure(32 * MIB);
     for (unsigned i = 0; i < 2; i++) {
         unsigned most = room[i].packs * PACK_BLOCKS;
@@ -83,6 +84,18 @@ static void pack_P1_all_of_a_class_may_have_room(void **state) {
     assert_false(pack_has_room(sizeclass_of(1024), 1, 8 * KIB + 1));
     assert_true(pack_has_room(sizeclass_aligned(4 * KIB, 4 * KIB), 8, 1024));
     assert_false(pack_has_room(sizeclass_aligned(4 * KIB, 4 * KIB), 8, 1025));
+}
+
+/* A ninth stays for others, who find what they found before as long as that lasts. */
+static void pack_P1_waves_leave_a_ninth_to_others(void **state) {
+    (void)state;
+    pack_configure(SIZE_MAX);
+    assert_int_equal(fill_of(0, 1, 0), WAVES);
+    for (unsigned class = 1; class < 15; class ++)
+        assert_int_equal(fill_of(class, 1, MANY), 32);
+    assert_int_equal(fill_of(15, 1, MANY), PACKS - WAVES - 14 * 32);
+    assert_int_equal(packs.count, PACKS);
+    empty();
 }
 
 /* However many small classes there are, others find what they found before; and heaps share the half as they share all. */
@@ -197,6 +210,7 @@ int main(void) {
         cmocka_unit_test(pack_P1_one_heap_has_its_bounds),
         cmocka_unit_test(pack_P1_of_a_small_class_there_may_be_more),
         cmocka_unit_test(pack_P1_all_of_a_class_may_have_room),
+        cmocka_unit_test(pack_P1_waves_leave_a_ninth_to_others),
         cmocka_unit_test(pack_P1_small_classes_leave_half_to_others),
         cmocka_unit_test(pack_P2_heaps_share_what_is_configured),
         cmocka_unit_test(pack_P3_the_newest_goes_first_and_is_used_again),
