@@ -9,7 +9,8 @@ enum {
     LARGEST_WAVED = 128, /* bytes of a block: of longer ones a wave holds much for few calls */
     USED_MOST = 5 << 20, /* bytes in use: of more, the order of frees is that of blocks far from each other */
     MANY_PACKS = 256,    /* when there are more, and the heap grows, all are given up, ... */
-    UNPACK_MANY = 192    /* ... so many for each unit of fresh memory */
+    UNPACK_MANY = 192,   /* ... so many for each unit of fresh memory, ... */
+    UNPACK_UNITS = 4     /* ... and for as many of these at once */
 };
 
 /* What a heap notes of that. */
@@ -74,7 +75,7 @@ void heap_end_waves(struct heap *heap, unsigned units) {
     struct heap_waves *waves = heap->waves;
     waves->growths += waves->growths == UINT32_MAX ? 2 : 1;
     if (waves->ending || heap->packs.count > MANY_PACKS) {
-        heap_unpack_wholly(heap, UNPACK_MANY * units);
+        heap_unpack_wholly(heap, UNPACK_MANY * (units < UNPACK_UNITS ? units : UNPACK_UNITS));
         waves->ending = heap->packs.count > 0;
     } else {
         heap_unpack(heap, HEAP_UNPACK);
