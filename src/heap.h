@@ -318,6 +318,10 @@ void heap_empty_idle(void);
 enum heap_tidied { HEAP_TIDY, HEAP_UNSETTLED, HEAP_MORE };
 COLD enum heap_tidied heap_tidy(struct heap *heap, bool now, size_t *purged);
 
+/* The first of these alone, of another thread's heap: what was freed there serves others, and nothing goes home. True: there may be more.
+ * One thread at a time, as above. */
+COLD bool heap_collect_for(struct heap *heap);
+
 /* Bytes of the pages that blocks were ever carved from, to within HEAP_TOUCHED_STEP for each heap: no more of slabs is in
  * memory. A hint. */
 #define HEAP_TOUCHED_STEP (64 * KIB)

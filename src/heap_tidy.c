@@ -6,7 +6,8 @@
 enum {
     TIDY_SLABS = 256,    /* slabs looked at in one visit */
     TIDY_PAGES = 64,     /* runs of pages given home after one visit */
-    TIDY_COLLECT = 2,    /* times the inbox is asked in one visit */
+    TIDY_COLLECT = 2,    /* times the inbox is asked in one visit, ... */
+    COLLECT = 8,         /* ... and in one that does nothing else */
     TIDY_STAYS = 1 << 15 /* in purged_free: a look leaves these free blocks where they are */
 };
 
@@ -165,4 +166,14 @@ enum heap_tidied heap_tidy(struct heap *heap, bool now, size_t *purged) {
             remote_return(pages->slab);
     }
     return result;
+}
+
+bool heap_collect_for(struct heap *heap) {
+    if (!remote_waits(&heap->inbox) || !visit_begin(&heap->visit))
+        return false;
+    bool more = true;
+    for (unsigned times = 0; more && times < COLLECT; times++)
+        more = heap_collect(heap);
+    visit_end(&heap->visit);
+    return more;
 }

@@ -21,6 +21,7 @@ enum { ALONE_PART = 8, ALONE_KEPT = 4 };
 #define OVERLOOKED_STEP \
     (JANITOR_LEAST / 64)           /* less is overlooked after each slow path: after 64 there is a look */
 enum { PATIENCE = 10 };            /* looks without a result */
+enum { COLLECT_PART = 4 };         /* of HAKMEM_KEEP_FREE: so much is taken until it collects */
 #define TRY_AGAIN_NS 1000000000    /* where there were too many threads */
 #define ASK_FIRST_NS 1000000000ULL /* until the first question whether anybody is left */
 #define FILTER_LOOK_NS 100000ULL   /* while it goes, because of a filter */
@@ -44,8 +45,9 @@ static struct {
     _Atomic uint64_t looked;  /* ns: when a slow path did the janitor's work last */
     _Atomic uint64_t again;   /* ns: there were too many threads, until then none is tried to be started */
     _Atomic size_t
-        overlooked;    /* bytes that waited when they were too few for a second thread; relaxed: a hint */
-    _Atomic bool soon; /* a long block is awaited; relaxed: what is seen late is looked at after the rest */
+        overlooked;     /* bytes that waited when they were too few for a second thread; relaxed: a hint */
+    _Atomic bool soon;  /* a long block is awaited; relaxed: what is seen late is looked at after the rest */
+    _Atomic bool grown; /* much was taken since the last look; relaxed likewise */
     _Atomic bool unwanted; /* there is a filter, or will be; seq_cst, as threads */
     uint64_t delay_ns;     /* this and the next are written once, before there are threads */
     bool allowed, wrapped;
@@ -80,6 +82,12 @@ static void janitor_await_growth(void) {
     atomic_store_explicit(&janitor_taken_most, janitor_taken_bytes() + JANITOR_LEAST, memory_order_relaxed);
 }
 
+/* While it is awake: one that takes so much more calls, and it collects. */
+static COLD void janitor_await_more(void) {
+    janitor_await_growth();
+    atomic_fetch_add_explicit(&janitor_taken_most, purge_keep_free / COLLECT_PART, memory_order_relaxed);
+}
+
 /* Seq_cst, as what it is compared with: who goes counts itself out first and then wakes, see janitor_thread_went. */
 static COLD bool janitor_is_alone(void) {
     return atomic_load_explicit(&janitor.threads, memory_order_seq_cst) == 0 ||
@@ -101,9 +109,8 @@ static bool janitor_leaves(void) {
 }
 
 /* What is awaited tells within the first milliseconds, if ever. */
-static void janitor_look_ahead(uint32_t gone) {
-    if (!atomic_exchange_explicit(&janitor.soon, false, memory_order_relaxed))
-        return;
+static COLD NOINLINE void janitor_look_ahead(uint32_t gone) {
+    atomic_store_explicit(&janitor.soon, false, memory_order_relaxed);
     bool more = true;
     for (unsigned looks = 0; more && looks < LOOKS_AHEAD && !janitor_is_alone(); looks++) {
         limit_rest(&janitor.gone, gone, LOOK_AHEAD_NS << looks);
@@ -111,15 +118,31 @@ static void janitor_look_ahead(uint32_t gone) {
     }
 }
 
+/* Threads have taken much while it rests: what they free of each other's waits in inboxes, and where the owner sleeps it serves nobody before it is
+ * collected. */
+static COLD NOINLINE void janitor_collect(void) {
+    atomic_store_explicit(&janitor.grown, false, memory_order_relaxed);
+    purge_collect();
+    janitor_await_more();
+}
+
+static bool janitor_is_disturbed(void) {
+    return atomic_load_explicit(&janitor.soon, memory_order_relaxed) ||
+           atomic_load_explicit(&janitor.grown, memory_order_relaxed);
+}
+
 /* For the delay; what is awaited meanwhile is looked at, and what comes when that is over after the next look. */
 static void janitor_rest(uint32_t gone) {
     uint64_t now = os_now_ns(), end = now + janitor.delay_ns;
     do {
-        janitor_look_ahead(gone);
+        if (atomic_load_explicit(&janitor.soon, memory_order_relaxed))
+            janitor_look_ahead(gone);
+        if (atomic_load_explicit(&janitor.grown, memory_order_relaxed))
+            janitor_collect();
         now = os_now_ns();
         if (now < end && !janitor_is_alone())
             limit_rest(&janitor.gone, gone, end - now);
-    } while (now < end && atomic_load_explicit(&janitor.soon, memory_order_relaxed) && !janitor_is_alone());
+    } while (now < end && janitor_is_disturbed() && !janitor_is_alone());
 }
 
 /* Looks until there is nothing left to do, or for a while nothing could be done: a heap that is at work all the time has
@@ -330,13 +353,23 @@ COLD void janitor_call_soon(const void *caller) {
     os_wake(&janitor.gone, 1); /* it may rest */
 }
 
+/* It is awake, but may rest. */
+static COLD NOINLINE void janitor_disturb(void) {
+    janitor_await_more();
+    atomic_store_explicit(&janitor.grown, true, memory_order_relaxed);
+    os_wake(&janitor.gone, 1);
+}
+
 COLD void janitor_call_taken(const void *caller) {
     if (heap_is_in_watch())
         return;
     janitor_await_growth();
-    if ((heap_can_reach() || janitor_may_shed()) && janitor_is_needed(purge_waiting_bytes()) &&
-        !atomic_load_explicit(&janitor_awake, memory_order_relaxed))
+    if ((!heap_can_reach() && !janitor_may_shed()) || !janitor_is_needed(purge_waiting_bytes()))
+        return;
+    if (!atomic_load_explicit(&janitor_awake, memory_order_relaxed))
         janitor_wake(caller);
+    else if (heap_can_reach())
+        janitor_disturb();
 }
 
 void janitor_configure(size_t delay_ms, bool thread) {

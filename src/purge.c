@@ -92,6 +92,17 @@ void purge_look_here(void) {
     superslab_pack(1);
 }
 
+void purge_collect(void) {
+    for (struct heap *heap = heap_after(NULL); heap; heap = heap_after(heap)) {
+        bool more = true;
+        for (unsigned visit = 0; more && visit < VISITS_AT_ONCE; visit++) {
+            lock_take(&purge_visitors.lock);
+            more = heap_collect_for(heap);
+            lock_release(&purge_visitors.lock);
+        }
+    }
+}
+
 /* ---- at once ---- */
 
 static size_t purge_heaps(void) {

@@ -53,6 +53,10 @@ struct purge_looked {
 /* One look at everything. */
 struct purge_looked purge_look(void);
 
+/* What threads have freed of others' heaps goes to their slabs, whatever those threads do, so that whoever grows finds it; nothing goes home.
+ * For the janitor. */
+void purge_collect(void);
+
 /* A bounded look, for slow paths: at the calling thread's heap only. */
 void purge_look_here(void);
 

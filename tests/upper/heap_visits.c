@@ -26,6 +26,29 @@ static void heap_deletes_no_slab_that_is_on_its_way(void **state) {
     walk();
 }
 
+/* What others have freed of a heap whose thread does nothing goes to its slabs, and those that are empty serve others. */
+static void heap_is_collected_for(void **state) {
+    (void)state;
+    const unsigned class = sizeclass_of(1024);
+    size_t dirty = superslab_dirty_bytes();
+    struct heap *heap = heap_take();
+    take_blocks(heap, class, LIVE);
+    heap_drain(heap);
+    assert_false(heap_collect_for(heap)); /* nothing waits */
+    while (live_count > 0) {
+        void *block = live[--live_count].block;
+        assert_int_equal(remote_free(pagemap_record(block), block), SLAB_OK);
+    }
+    assert_true(remote_waits(&heap->inbox));
+    for (unsigned visits = 0; heap_collect_for(heap); visits++)
+        assert_in_range(visits, 0, 100);
+    assert_false(remote_waits(&heap->inbox));
+    assert_int_equal(heap->class[class].out, 0);
+    assert_in_range(superslab_dirty_bytes(), dirty + LIVE / 2 * 1024, SIZE_MAX);
+    heap_retire(heap);
+    walk();
+}
+
 enum { LENT_CLASS = SIZECLASS_USUAL + 3, LENT_EACH = 32 }; /* of 2,048 bytes, plain */
 
 /* Takes two slabs. Of the first nothing is in use; of the second, which is lent, the two blocks in live[]; freed[] were. */
@@ -650,6 +673,7 @@ static void heap_visitor_that_lost_its_place_begins_with_the_bin(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(heap_deletes_no_slab_that_is_on_its_way, setup),
+        cmocka_unit_test_setup(heap_is_collected_for, setup),
         cmocka_unit_test_setup(heap_P2_a_lent_slab_gives_nothing_and_takes_all, setup),
         cmocka_unit_test_setup(heap_files_a_slab_that_is_back, setup),
         cmocka_unit_test_setup(heap_carves_on_from_a_slab_that_is_back, setup),

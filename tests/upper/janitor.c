@@ -132,7 +132,7 @@ void limit_in_child(void) {
 }
 
 static struct {
-    _Atomic unsigned looks, looks_here, steps;
+    _Atomic unsigned looks, looks_here, steps, collects;
     _Atomic size_t waiting; /* bytes, a MiB less after each look */
     _Atomic bool unsettled; /* there is always something that may go home later */
     _Atomic unsigned sleepers,
@@ -217,6 +217,10 @@ size_t purge_all(void) {
 
 void purge_look_here(void) {
     fake.looks_here++;
+}
+
+void purge_collect(void) {
+    fake.collects++;
 }
 
 static int setup(void **state) {
@@ -361,6 +365,50 @@ static void janitor_looks_after_what_threads_have_taken(void **state) {
     await_looks(looks + 1);
     await_sleep();
     assert_int_equal(janitor_taken_most, 2 * JANITOR_LEAST);
+}
+
+static void take_more(size_t bytes) {
+    taken += bytes;
+    janitor_after_take(outside());
+}
+
+/* A call that comes just before it rests does not wake it; a later one does. */
+static void take_until_it_collects(unsigned times) {
+    for (int ms = 0; fake.collects < times; ms++) {
+        if (ms > 60000)
+            fail_msg("%u times, not %u", fake.collects, times);
+        take_more(JANITOR_LEAST + 1);
+        usleep(1000);
+    }
+}
+
+/* Within the hour for which it rests; where there is one thread there is nothing to collect. */
+static void janitor_collects_while_it_rests(void **state) {
+    (void)state;
+    if (atomic_load(&janitor.state) == JANITOR_RUNS)
+        let_go();
+    purge_keep_free = 64 * MIB;
+    several_threads = true;
+    janitor_configure(3600000, true);
+    take_more(2 * JANITOR_LEAST);
+    for (int ms = 0; rests == 0 && ms < 60000; ms++)
+        usleep(1000);
+    take_until_it_collects(1);
+    for (unsigned i = 0; i < 15; i++)
+        take_more(JANITOR_LEAST + 1);
+    usleep(20000);
+    assert_int_equal(fake.collects, 1); /* a quarter of what may be free is not taken yet */
+    take_until_it_collects(2);
+    several_threads = false;
+    superslab_has_huge = true;
+    take_more(1000 * MIB);
+    usleep(20000);
+    assert_int_equal(fake.collects, 2);
+    several_threads = true;
+    take_until_it_collects(3);
+    assert_int_equal(fake.looks, 0);
+    purge_keep_free = SIZE_MAX;
+    let_go();
 }
 
 /* Of a process of one thread that grows only where something may be shed. */
@@ -802,6 +850,7 @@ int main(void) {
         cmocka_unit_test_setup(janitor_is_not_started_for_a_small_process, setup),
         cmocka_unit_test_setup(janitor_P1_P3_looks_until_nothing_is_left_and_sleeps, setup),
         cmocka_unit_test_setup(janitor_looks_after_what_threads_have_taken, setup),
+        cmocka_unit_test_setup(janitor_collects_while_it_rests, setup),
         cmocka_unit_test_setup(janitor_looks_after_what_came_in_huge_pages, setup),
         cmocka_unit_test_setup(janitor_leaves_a_program_of_one_thread_alone, setup),
         cmocka_unit_test_setup(janitor_waits_for_a_quarter_of_what_may_be_kept, setup),

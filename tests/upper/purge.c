@@ -26,6 +26,7 @@ static struct {
     bool reachable, allowed, out_of_reach; /* threads */
     enum heap_reached reached;
     unsigned reaches, packs, hands, hands_now; /* visits; those that empty a hand whether it rests or not */
+    unsigned collects;
     bool hand_rests_not;
     bool may_pack;
     size_t staying; /* of what is dirty */
@@ -123,6 +124,15 @@ bool large_hand_visit(struct large_hand *hand, bool now) {
     fake.hands++;
     fake.hands_now += now;
     return fake.hand_rests_not && !now;
+}
+
+/* Of the first heap there is more, so many times. */
+bool heap_collect_for(struct heap *heap) {
+    assert_ptr_equal(heap, &only);
+    assert_int_equal(inside++, 0); /* P3 */
+    fake.collects++;
+    inside--;
+    return fake.heap == 0 && fake.more-- > 0;
 }
 
 enum heap_tidied heap_tidy(struct heap *heap, bool now, size_t *purged) {
@@ -573,6 +583,22 @@ static void purge_visits_a_heap_some_times_in_a_look(void **state) {
     assert_true(looked.later);
 }
 
+/* All heaps, each until there is no more, but not for ever; and nothing goes home. */
+static void purge_collects_of_all_heaps(void **state) {
+    (void)state;
+    fake.dirty = fake.rested = MIB;
+    fake.more = 5;
+    fake.others = 3;
+    purge_collect();
+    assert_int_equal(fake.collects, 5 + 1 + 3);
+    fake.collects = fake.others = 0;
+    fake.more = 100000;
+    purge_collect();
+    assert_in_range(fake.collects, 1000, 10000);
+    assert_int_equal(fake.visits + fake.reaches, 0);
+    assert_int_equal(fake.dirty, MIB);
+}
+
 static void purge_P1_a_look_of_a_slow_path_is_bounded(void **state) {
     (void)state;
     fake.dirty = fake.rested = 100 * PURGE_ADVICE_AT_ONCE * MIB;
@@ -607,6 +633,7 @@ int main(void) {
         cmocka_unit_test_setup(purge_reaches_sleeping_threads, setup),
         cmocka_unit_test_setup(purge_reaches_some_threads_in_a_look, setup),
         cmocka_unit_test_setup(purge_visits_a_heap_some_times_in_a_look, setup),
+        cmocka_unit_test_setup(purge_collects_of_all_heaps, setup),
         cmocka_unit_test_setup(purge_P1_a_look_of_a_slow_path_is_bounded, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
