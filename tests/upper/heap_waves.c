@@ -377,6 +377,22 @@ static void waves_end_by_what_a_slab_takes(void **state) {
     end_of_blocks(heap);
 }
 
+/* For a longer one no more than for four units: that is one call. */
+static void waves_end_by_four_units_at_most(void **state) {
+    (void)state;
+    uint64_t seed = 19;
+    unsigned class = sizeclass_of(128), other = sizeclass_of(32 * KIB);
+    heap_configure(8, 0, 32 * MIB, false);
+    struct heap *heap = heap_take();
+    do
+        take_block(heap, other);
+    while (heap->class[other].carving->units < 8);
+    waves_of_many(heap, class, &seed);
+    assert_int_equal(sizeclass_table[other].units, 8);
+    assert_int_equal(given_up_by(heap, other), 768);
+    end_of_blocks(heap);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(waves_of_a_small_class_are_not_noted, setup),
@@ -394,6 +410,7 @@ int main(void) {
         cmocka_unit_test_setup(waves_without_room_go_to_slabs, setup),
         cmocka_unit_test_setup(waves_of_many_end_wholly, setup),
         cmocka_unit_test_setup(waves_end_by_what_a_slab_takes, setup),
+        cmocka_unit_test_setup(waves_end_by_four_units_at_most, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
