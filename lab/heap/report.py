@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console, Group
 from rich.padding import Padding
 from rich.table import Table
@@ -20,6 +21,7 @@ from lab.heap.profile import Profile, Stack
 from lab.spoken import counted
 
 MIB = 1 << 20
+UNBOUNDED = 1 << 16  # columns: a width that nothing is cut to
 TOP = 10
 OUTER_SHOWN, INNER_SHOWN = 8, 16  # functions of a call path
 # What a table is sorted by, and shows: key, the estimate of a stack, how it is called.
@@ -28,6 +30,8 @@ ORDERS: dict[str, tuple[Callable[[Stack], Estimate], str]] = {
     "allocated": (lambda stack: stack.allocated, "allocated since the start"),
 }
 HEADINGS = ("flat", "%", "±%", "cum", "%", "±%", "blocks", "samples")
+# The columns, by their places above, that are left out one group after the other where names have less room than this.
+LEFT_OUT, NAME_WIDTH = ((2, 5), (7,), (4,), (6,), (1,), (3,)), 32
 
 
 @dataclass(frozen=True)
@@ -74,16 +78,16 @@ def paths_of(profile: Profile, order: str = "live") -> list[Path]:
 def lines(profile: Profile, top: int = TOP, order: str = "live", width: int = 150) -> list[str]:
     """The page for a person, so many columns wide."""
     out = io.StringIO()
-    Console(file=out, width=width, highlight=False).print(_page(profile, top, order))
+    Console(file=out, width=width, highlight=False).print(_page(profile, top, order, width))
     return [line.rstrip() for line in out.getvalue().splitlines()]
 
 
-def _page(profile: Profile, top: int, order: str) -> Group:
+def _page(profile: Profile, top: int, order: str, width: int) -> Group:
     parts: list[Any] = [*map(Text, _head(profile)), *map(Text, _notes(profile))]
     rows, paths = rows_of(profile, order)[:top], paths_of(profile, order)[:top]
     if rows:
         said = ORDERS[order][1]
-        parts += [Text(f"\nFunctions with the most bytes {said}:"), _table(profile, rows, order)]
+        parts += [Text(f"\nFunctions with the most bytes {said}:"), _table(profile, rows, order, width)]
         parts += [Text(f"Call paths with the most bytes {said}:")]
         total = total_of(profile, order)
         parts += [part for path in paths for part in _path(path, total)]
@@ -171,17 +175,35 @@ def _notes(profile: Profile) -> Iterable[str]:
         yield "± is the relative standard error of an estimate: two of three lie within it, 19 of 20 within twice as much"
 
 
-def _table(profile: Profile, rows: list[Row], order: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD)
-    for heading in HEADINGS:
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("function", overflow="fold")
+def _table(profile: Profile, rows: list[Row], order: str, width: int) -> Table:
+    """As many columns as leave room for the names."""
     total = total_of(profile, order).bytes
     exact = profile.rate == 1
+    lines = []
     for row in rows:
         cells = [*_cells(row.flat, total, exact), *_cells(row.cumulative, total, exact)]
-        cells += [f"{row.flat.blocks:,.0f}", f"{row.flat.samples:,}", row.name]
-        table.add_row(*map(Text, cells))
+        lines.append([*cells, f"{row.flat.blocks:,.0f}", f"{row.flat.samples:,}", row.name])
+    places = list(range(len(HEADINGS)))
+    table = _of_columns(places, lines)
+    for group in LEFT_OUT:
+        if Console(width=UNBOUNDED).measure(table).minimum <= width:
+            break
+        places = [place for place in places if place not in group]
+        table = _of_columns(places, lines)
+    table.columns[-1].min_width = None  # names that have less room all the same go on in the next line
+    return table
+
+
+def _of_columns(places: list[int], lines: list[list[str]]) -> Table:
+    """The table with the headings at these places; only names may go on in the next line."""
+    table = Table(box=box.SIMPLE_HEAD)
+    for place in places:
+        needed = max(len(HEADINGS[place]), *(len(line[place]) for line in lines))
+        table.add_column(HEADINGS[place], justify="right", no_wrap=True, min_width=needed)
+    longest = max(cell_len(line[-1]) for line in lines)
+    table.add_column("function", overflow="fold", min_width=min(longest, NAME_WIDTH))
+    for line in lines:
+        table.add_row(*map(Text, [*(line[place] for place in places), line[-1]]))
     return table
 
 

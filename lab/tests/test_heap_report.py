@@ -172,8 +172,33 @@ def test_the_middle_of_a_long_path_is_left_out() -> None:
     assert "main" + " > parse" * 7 + " > ... 17 more ..." + " > parse" * 16 in page
 
 
-def test_a_narrow_terminal() -> None:
-    assert max(map(len, report.lines(profile(), width=80))) <= 80
+@pytest.mark.parametrize(
+    ("width", "kept"),
+    [
+        (40, ["flat"]),
+        (60, ["flat"]),
+        (80, ["flat", "%", "cum", "blocks"]),
+        (100, ["flat", "%", "cum", "%", "blocks", "samples"]),
+        (120, list(report.HEADINGS)),
+    ],
+)
+def test_a_narrow_terminal_has_fewer_columns_and_cuts_nothing(width: int, kept: list[str]) -> None:
+    name = "a_function_whose_name_is_long"
+    of = stack((700, 1500 * MIB), (700, 1500 * MIB), 64 * MIB, frame(name, 0x5040), MAIN)
+    page = report.lines(replace(profile(rate=64 * MIB), stacks=(of,)), width=width)
+    assert max(map(len, page)) <= width
+    at = next(i for i, line in enumerate(page) if line.endswith("   function"))
+    assert page[at].split() == [*kept, "function"]
+    shown = page[at + 2 : page.index("", at)]
+    figures = {"flat": "45,554.2 MiB", "%": "100.0", "±%": "3.7", "cum": "45,554.2 MiB", "blocks": "21,259", "samples": "700"}
+    first, rest = shown[0].split(), shown[1:-1]
+    assert " ".join(first[:-1]) == " ".join(figures[heading] for heading in kept)
+    assert first[-1] + "".join(rest).strip() == name and len(rest) == (width == 40)
+
+
+@pytest.mark.parametrize("width", [8, 20, 40, 60, 80])
+def test_no_line_is_wider_than_the_terminal(width: int) -> None:
+    assert max(map(len, report.lines(profile(), width=width))) <= width
 
 
 def test_names_of_a_process_are_shown_and_not_obeyed() -> None:
