@@ -3,20 +3,22 @@ of them a search for the magic word."""
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Iterator, Sequence
+from typing import BinaryIO
 
+from lab.explain import mapped
 from lab.explain.memory import Memory
 from lab.explain.problems import TornError
 from lab.explain.smaps import Mapping
 
-NAME = b"hakmem_layout"
+NAME = b"hakmem_layout\0"
 MAGIC = b"hakmem layout".ljust(16, b"\0")
 ALIGNMENT, ROOTS_AT = 16, 64  # of struct layout
 SYMBOL_TABLES = (2, 11)  # SHT_SYMTAB, SHT_DYNSYM
 PT_LOAD = 1
 SEARCHED = 1 << 26  # bytes of one mapping, at most
+HEAD_BYTES, MOST_OF_A_TABLE = 64, 1 << 28
 SECTION, SEGMENT, SYMBOL = struct.Struct("=IIQQQQIIQQ"), struct.Struct("=IIQQQQQQ"), struct.Struct("=IBBHQQ")
 
 
@@ -24,7 +26,7 @@ def find(memory: Memory, mappings: Sequence[Mapping], program: str) -> int | Non
     """The address of hakmem_layout, None when no file of the process has it."""
     names = _candidates(mappings, program)
     for name in names:
-        address = _by_symbol(memory, mappings, name)
+        address = _by_symbol(memory, mappings, name, program)
         if address and _is_there(memory, address):
             return address
     return next((found for name in names for found in _by_search(memory, mappings, name)), None)
@@ -47,39 +49,51 @@ def _is_there(memory: Memory, address: int) -> bool:
         return False
 
 
-def _by_symbol(memory: Memory, mappings: Sequence[Mapping], name: str) -> int | None:
-    base = next((mapping.start for mapping in mappings if mapping.name == name and mapping.offset == 0), None)
+def _by_symbol(memory: Memory, mappings: Sequence[Mapping], name: str, program: str) -> int | None:
+    first = next((mapping for mapping in mappings if mapping.name == name and mapping.offset == 0), None)
+    if first is None:
+        return None
     try:
-        with open(f"/proc/{memory.pid}/root{name}", "rb") as file:
-            text = file.read()
-        value, lowest = _symbol_value(text), _lowest_address(text)
-    except (OSError, struct.error):
+        with mapped.opened(memory.pid, first, program) as file:
+            value = _symbol_value(file)
+            return None if value is None else first.start + value - _lowest_address(file)
+    except (OSError, ValueError, LookupError, OverflowError, struct.error):  # not there, or its headers make no sense
         return None
-    return None if base is None or value is None else base + value - lowest
 
 
-def _symbol_value(text: bytes) -> int | None:
+def _symbol_value(file: BinaryIO) -> int | None:
     """st_value of the symbol in a 64-bit ELF file of this byte order."""
-    if text[:5] != b"\x7fELF\x02":
+    head = _part(file, 0, HEAD_BYTES)
+    if head[:5] != b"\x7fELF\x02":
         return None
-    (table,), (size, count) = struct.unpack_from("=Q", text, 40), struct.unpack_from("=HH", text, 58)
-    sections = [SECTION.unpack_from(text, table + i * size) for i in range(count)]
-    for section in sections:
-        if section[1] not in SYMBOL_TABLES:
+    (table,), (size, count) = struct.unpack_from("=Q", head, 40), struct.unpack_from("=HH", head, 58)
+    text = _part(file, table, size * count)
+    sections = [SECTION.unpack_from(text, i * size) for i in range(count)]
+    for section in {section[1]: section for section in sections if section[1] in SYMBOL_TABLES}.values():
+        names = sections[section[6]]
+        strings = _part(file, names[4], names[5])
+        if NAME not in strings:
             continue
-        at, length, names = section[4], section[5], sections[section[6]]
-        strings = text[names[4] : names[4] + names[5]]
-        places = {found.start() for found in re.finditer(NAME + b"\0", strings)}
-        for symbol in SYMBOL.iter_unpack(text[at : at + length // SYMBOL.size * SYMBOL.size]):
-            if symbol[0] in places and symbol[3] != 0:
+        for symbol in SYMBOL.iter_unpack(_part(file, section[4], section[5] // SYMBOL.size * SYMBOL.size)):
+            if symbol[3] != 0 and strings.startswith(NAME, symbol[0]):
                 return int(symbol[4])
     return None
 
 
-def _lowest_address(text: bytes) -> int:
-    (table,), (size, count) = struct.unpack_from("=Q", text, 32), struct.unpack_from("=HH", text, 54)
-    segments = [SEGMENT.unpack_from(text, table + i * size) for i in range(count)]
+def _lowest_address(file: BinaryIO) -> int:
+    head = _part(file, 0, HEAD_BYTES)
+    (table,), (size, count) = struct.unpack_from("=Q", head, 32), struct.unpack_from("=HH", head, 54)
+    text = _part(file, table, size * count)
+    segments = [SEGMENT.unpack_from(text, i * size) for i in range(count)]
     return min(segment[3] - segment[2] for segment in segments if segment[0] == PT_LOAD)
+
+
+def _part(file: BinaryIO, at: int, count: int) -> bytes:
+    """So many bytes, but not more than a table has. Raises ValueError."""
+    if count > MOST_OF_A_TABLE:
+        raise ValueError(f"a table of {count} bytes")
+    file.seek(at)
+    return file.read(count)
 
 
 def _by_search(memory: Memory, mappings: Sequence[Mapping], name: str) -> Iterator[int]:

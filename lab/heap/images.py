@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from lab.explain import mapped
 from lab.explain.layout import Layout
 from lab.explain.plain import printable
 from lab.explain.smaps import Mapping
@@ -20,7 +21,6 @@ from lab.heap.sites import MOST_CALLERS
 from lab.heap.symbols import Symbols
 
 EXPORTS = Path(__file__).resolve().parents[2] / "src/exports.def"
-DELETED = " (deleted)"
 NO_FILE = "[code without a file]"
 
 
@@ -96,7 +96,7 @@ class Images:
         symbol, ours = symbols.at(at) or ("", False)
         if mapping.name == self._home:
             ours = ours or not self._linked_in or symbol in exported() or symbol.startswith("hakmem_")
-        name = mapping.name.removesuffix(DELETED)
+        name = mapping.name.removesuffix(mapped.DELETED)
         return Frame(address, demangled(symbol), symbol, name, at, mapping), ours
 
     def _symbols_of(self, mapping: Mapping) -> Symbols:
@@ -105,16 +105,9 @@ class Images:
         return self._symbols[mapping.name]
 
     def _read(self, mapping: Mapping) -> Symbols:
-        """The symbols of the file as it was mapped: what has its name now may be another."""
-        paths = [f"/proc/{self.pid}/map_files/{mapping.start:x}-{mapping.end:x}"]
-        if mapping.name == self.program:
-            paths.append(f"/proc/{self.pid}/exe")
-        if not mapping.name.endswith(DELETED):
-            paths.append(f"/proc/{self.pid}/root{mapping.name}")
-        for path in paths:
-            try:
-                with open(path, "rb") as file:
-                    return Symbols(file)
-            except OSError:
-                continue
-        return Symbols()
+        """The symbols of the file as it was mapped; none when it is not to be had."""
+        try:
+            with mapped.opened(self.pid, mapping, self.program) as file:
+                return Symbols(file)
+        except OSError:
+            return Symbols()
