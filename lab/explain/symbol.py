@@ -24,19 +24,27 @@ SECTION, SEGMENT, SYMBOL = struct.Struct("=IIQQQQIIQQ"), struct.Struct("=IIQQQQQ
 
 def find(memory: Memory, mappings: Sequence[Mapping], program: str) -> int | None:
     """The address of hakmem_layout, None when no file of the process has it."""
-    names = _candidates(mappings, program)
-    for name in names:
-        address = _by_symbol(memory, mappings, name, program)
-        if address and _is_there(memory, address):
-            return address
-    return next((found for name in names for found in _by_search(memory, mappings, name)), None)
+    likely, others = _candidates(mappings, program)
+    address = _of_files(memory, mappings, likely, program)
+    if address is None:
+        address = next((found for name in likely for found in _by_search(memory, mappings, name)), None)
+    return _of_files(memory, mappings, others, program) if address is None else address
 
 
-def _candidates(mappings: Sequence[Mapping], program: str) -> list[str]:
-    """Files that may have it, the likely ones first: the library by its name, then the program itself."""
+def _candidates(mappings: Sequence[Mapping], program: str) -> tuple[list[str], list[str]]:
+    """The files that are likely to have it, the library by its name and then the program itself; and all others with code:
+    a plugin may contain the library, or a copy of it have another name."""
     files = dict.fromkeys(mapping.name for mapping in mappings if mapping.of_file and mapping.name.startswith("/"))
     libraries = [name for name in files if "hakmem" in name.rpartition("/")[2]]
-    return [*libraries, *(name for name in files if name == program and name not in libraries)]
+    likely = [*libraries, *(name for name in files if name == program and name not in libraries)]
+    code = {mapping.name for mapping in mappings if "x" in mapping.access}
+    return likely, [name for name in files if name in code and name not in likely]
+
+
+def _of_files(memory: Memory, mappings: Sequence[Mapping], names: Sequence[str], program: str) -> int | None:
+    """By the symbol table of the first file that has it."""
+    found = (_by_symbol(memory, mappings, name, program) for name in names)
+    return next((address for address in found if address and _is_there(memory, address)), None)
 
 
 def _is_there(memory: Memory, address: int) -> bool:

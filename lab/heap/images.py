@@ -21,6 +21,7 @@ from lab.heap.sites import MOST_CALLERS
 from lab.heap.symbols import Symbols
 
 EXPORTS = Path(__file__).resolve().parents[2] / "src/exports.def"
+LIBRARY = re.compile(r"hakmem[^/]*\.so[^/]*$")  # the library itself; in a plugin there is code of others, too
 NO_FILE = "[code without a file]"
 
 
@@ -65,7 +66,7 @@ class Images:
         self._symbols: dict[str, Symbols] = {}
         self._frames: dict[int, tuple[Frame, bool]] = {}
         home = next((mapping.name for mapping in mappings if mapping.start <= layout.address < mapping.end), "")
-        self._home, self._linked_in = home, ".so" not in home.rpartition("/")[2]
+        self._home, self._linked_in = home, not LIBRARY.search(home)
 
     def stack(self, callers: Sequence[int]) -> tuple[Frame, ...]:
         """The frames of return addresses, innermost first, without those of hakmem at its inner end."""

@@ -23,6 +23,14 @@ def compiled(target: Path, sources: list[Path], *more: str) -> Path:
     return target
 
 
+def addresses(program: Path) -> dict[str, int]:
+    """Of the symbols of a program or a library; skips the test where there is no nm."""
+    if not shutil.which("nm"):
+        pytest.skip("no nm (Debian: binutils)")
+    said = subprocess.run(["nm", program], capture_output=True, text=True, check=True).stdout
+    return {words[2]: int(words[0], 16) for words in map(str.split, said.splitlines()) if len(words) == 3}
+
+
 @pytest.fixture(scope="session")
 def bench_dir(tmp_path_factory):
     """A directory with the drivers of soak and tail, for BENCH_DIR."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import random
+import re
 import shutil
 import struct
 import subprocess
@@ -21,7 +22,7 @@ from lab.heap import estimate, images, names, sites
 from lab.heap.estimate import Estimate
 from lab.heap.images import NOWHERE, Frame, Images
 from lab.heap.symbols import Symbols
-from lab.tests.compiled import compiled
+from lab.tests.compiled import addresses, compiled
 from lab.tests.memory import FakeMemory
 
 STATE_AT, SITES_AT = 0x100000, 0x200000
@@ -194,13 +195,6 @@ def _program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compiled(place / "program", [place / "program.c", place / "hakmem.c"], "-Wl,--build-id")
 
 
-def addresses(program: Path) -> dict[str, int]:
-    if not shutil.which("nm"):
-        pytest.skip("no nm (Debian: binutils)")
-    said = subprocess.run(["nm", program], capture_output=True, text=True, check=True).stdout
-    return {words[2]: int(words[0], 16) for words in map(str.split, said.splitlines()) if len(words) == 3}
-
-
 def symbols_of(path: Path) -> Symbols:
     with path.open("rb") as file:
         return Symbols(file)
@@ -250,8 +244,9 @@ def test_a_stack_has_names_and_places() -> None:
     assert nowhere.label == images.NO_FILE and nowhere.mapping is None
 
 
-def test_our_own_frames_go_at_the_inner_end_only() -> None:
+def test_our_own_frames_go_at_the_inner_end_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """libc stands for the library of hakmem here."""
+    monkeypatch.setattr(images, "LIBRARY", re.compile("libc"))
     libc, outside = in_libc("strtol"), 0x10
     stack = own_images(libc).stack([libc, in_libc("qsort"), outside, libc])
     assert [frame.address for frame in stack] == [outside - 1, libc - 1]

@@ -14,7 +14,7 @@ from lab.explain import mapped, smaps, symbol
 from lab.explain.memory import Memory
 from lab.explain.smaps import Mapping
 from lab.heap.images import Images
-from lab.tests.compiled import compiled
+from lab.tests.compiled import addresses, compiled
 
 STUB = """
 static const char anchor = 1;
@@ -74,8 +74,9 @@ def test_a_program_that_was_deleted_is_still_read() -> None:
         assert file.read(4) == b"\x7fELF"
 
 
-@pytest.mark.parametrize("name", ["libhakmem.so", "libhakmem.so.0 of mine"])
+@pytest.mark.parametrize("name", ["libhakmem.so", "plugin.so", "a copy"])
 def test_the_constant_in_a_library(tmp_path: Path, name: str) -> None:
+    """Of that name, or in one that contains it."""
     address = library(tmp_path / name)
     assert found(*(one for one in smaps.places(os.getpid()) if str(tmp_path) in one.name)) == address
 
@@ -93,6 +94,17 @@ def test_readers_open_no_other_files(tmp_path: Path) -> None:
     os.truncate(renamed, mapped.MOST_BYTES)
     images = Images(os.getpid(), [place], "", SimpleNamespace(address=0))  # type: ignore[arg-type]
     assert found(place) is None and not images.build_id(place)
+
+
+@pytest.mark.parametrize(("name", "all_ours"), [("libhakmem-observe.so.0", True), ("plugin.so", False), ("program", False)])
+def test_a_plugin_that_contains_the_library_has_functions_of_its_own(tmp_path: Path, name: str, all_ours: bool) -> None:
+    source = tmp_path / "plugin.c"
+    source.write_text(STUB + "void of_the_plugin(void) {}\nvoid *malloc(unsigned long size) { return (void *)0; }\n")
+    library = compiled(tmp_path / name, [source], "-shared", "-fPIC")
+    place = Mapping(0, 1 << 20, "r-xp", 0, 1, str(library))
+    images = Images(os.getpid(), [place], "", SimpleNamespace(address=1))  # type: ignore[arg-type]
+    ours = [images.look_up(addresses(library)[name])[1] for name in ("of_the_plugin", "malloc")]
+    assert ours == [all_ours, True]
 
 
 HEAD = b"\x7fELF\x02".ljust(40, b"\0")
