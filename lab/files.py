@@ -25,7 +25,7 @@ def check(option: str, path: str) -> None:
         return
     if path == "-":
         raise AskedWrongly(f"{option} - is no file: only --json writes on standard output", "name a file; one called - is ./-")
-    target = os.path.realpath(path)
+    target = _real(path)
     if os.path.isdir(target):
         raise refused(option, path, "it is a directory")
     if not os.path.isdir(os.path.dirname(target)):
@@ -36,6 +36,14 @@ def check(option: str, path: str) -> None:
         raise refused(option, path, "no file can be made there") from None
     except OSError as error:
         raise refused(option, path, error.strerror or "") from None
+
+
+def _real(path: str) -> str:
+    """The file itself that a path leads to. Raises NotWritten where that begins at a directory that was removed."""
+    try:
+        return os.path.realpath(path)
+    except FileNotFoundError:
+        raise NotWritten(f"cannot write {path}: the current directory is gone", "change to one that exists") from None
 
 
 def _try(path: str) -> None:
@@ -64,8 +72,10 @@ def check_apart(asked: Sequence[tuple[str, str]]) -> None:
     """No two of several options, (option, path), name the same file. Raises AskedWrongly."""
     taken: dict[str, str] = {}
     for option, path in asked:
-        target = os.path.realpath(path)
-        if not path or (os.path.lexists(target) and not os.path.isfile(target)):  # /dev/null, or a pipe
+        if not path:
+            continue
+        target = _real(path)
+        if os.path.lexists(target) and not os.path.isfile(target):  # /dev/null, or a pipe
             continue
         if target in taken:
             raise AskedWrongly(f"{taken[target]} and {option} name the same file, {path}", "give each a file of its own")
@@ -80,6 +90,7 @@ def check_picture(path: str) -> None:
 
 def write(option: str, path: str, content: bytes) -> None:
     """The whole file, or nothing of it. Raises NotWritten when it cannot be done; what was there before stays then."""
+    _real(path)
     try:
         put(path, content)
     except OSError as error:

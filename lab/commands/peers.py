@@ -110,5 +110,5 @@ def _near(path: str) -> str:
     """A path as seen from here, when that is shorter."""
     try:
         return min(str(Path(path).relative_to(Path.cwd())), path, key=len)
-    except ValueError:
+    except (ValueError, FileNotFoundError):  # it is elsewhere, or the current directory is gone
         return path

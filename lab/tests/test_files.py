@@ -31,6 +31,24 @@ def test_what_cannot_be_written_is_refused(path: str, why: str) -> None:
     assert caught.value.fix == "give --heap a file that can be written"
 
 
+def test_a_current_directory_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    asked = [
+        lambda path: files.check_all([("--heap", path), ("--plot", "")]),
+        lambda path: files.check_apart([("--heap", path), ("--plot", "")]),
+        lambda path: files.write("--heap", path, b""),
+    ]
+    for ask in asked:
+        ask(str(tmp_path / "a"))
+        with pytest.raises(NotWritten, match="^cannot write a.gz: the current directory is gone$") as caught:
+            ask("a.gz")
+        assert (caught.value.fix, caught.value.status) == ("change to one that exists", 1)
+    monkeypatch.chdir(tmp_path)
+
+
 def test_only_json_goes_to_standard_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(AskedWrongly, match="--trace - is no file: only --json") as caught:

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from lab import cli, peers
+from lab.commands import peers as commands
 from lab.errors import AskedWrongly, LabError
 from lab.peers import Step, mimalloc, shelf, tcmalloc
 from lab.peers.recipe import CannotBeHad, Job, Made, Recipe
@@ -292,3 +293,12 @@ def test_the_way_for_scripts(tmp_path: Path) -> None:
         command, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=250
     )
     assert done.returncode == 2 and done.stderr.startswith("hakmem: there is no peer 'nobody'\n  use one of: mimalloc3")
+
+
+def test_a_path_is_whole_where_the_current_directory_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    assert commands._near(f"{tmp_path}/gone/library.so") == "library.so"
+    (tmp_path / "gone").rmdir()
+    assert commands._near("/elsewhere/library.so") == "/elsewhere/library.so"
+    monkeypatch.chdir(tmp_path)
