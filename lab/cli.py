@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import click
 import typer
@@ -62,8 +62,7 @@ def main(words: Sequence[str] | None = None) -> int:
     streams.prepare()
     words = list(sys.argv[1:] if words is None else words)
     if not words or words[0] in ("-h", "--help", "help"):
-        print(usage(), file=sys.stdout if words else sys.stderr)
-        return 0 if words else 2
+        return _to_its_end(lambda: _usage(bool(words)))
     name = words[0]
     if name not in COMMANDS:
         print(f"hakmem: unknown command '{name}'\n  use one of: {', '.join(COMMANDS)}", file=sys.stderr)
@@ -73,9 +72,19 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def run(name: str, words: list[str]) -> int:
     """Runs one command to its end and turns what it raises into an exit status."""
+    return _to_its_end(lambda: _status(name, words))
+
+
+def _usage(asked: bool) -> int:
+    print(usage(), file=sys.stdout if asked else sys.stderr)
+    return 0 if asked else 2
+
+
+def _to_its_end(command: Callable[[], int]) -> int:
+    """Until its output is written: that may fail as well."""
     try:
         with endings() as ended:
-            status = _status(name, words)
+            status = command()
             streams.flush()
     except streams.OutputError as error:
         streams.give_up_output()

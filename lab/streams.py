@@ -2,7 +2,8 @@
 
 `prepare` is called once, before anything else is opened. Afterwards
 
-- a descriptor that was closed leads nowhere, so that no file that is opened later is taken for it;
+- a descriptor that was closed leads nowhere, so that no file that is opened later is taken for it, and standard output
+  cannot be written then either;
 - output that cannot be written raises OutputError, at the latest in `flush`; without a reader (`| head`) it is NoReader,
   not BrokenPipeError, of which Click and Rich make an end of the process each in its own way;
 - words on standard error that cannot be written are dropped: there is nobody to be told of it;
@@ -13,6 +14,7 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import io
 import os
 import sys
@@ -46,8 +48,9 @@ class _Output(io.FileIO):
         except BrokenPipeError:
             raise NoReader from None
         except OSError as error:
+            why = "it is not open for writing" if error.errno == errno.EBADF else error.strerror
             fix = "make room, or send it to a place that can be written"
-            raise OutputError(f"cannot write on standard output: {error.strerror}", fix) from None
+            raise OutputError(f"cannot write on standard output: {why}", fix) from None
 
 
 class _Words(io.FileIO):
@@ -64,7 +67,8 @@ def prepare() -> None:
         try:
             os.fstat(number)
         except OSError:
-            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # it gets the lowest that is free: this one
+            access = os.O_RDONLY if number == 1 else os.O_RDWR
+            os.set_inheritable(os.open(os.devnull, access), True)  # it gets the lowest that is free: this one
     if sys.stdout is sys.__stdout__:
         sys.stdout = _text(_Output(1, "w", closefd=False), sys.stdout)
     if sys.stderr is sys.__stderr__:

@@ -169,11 +169,37 @@ def test_output_that_cannot_be_written_is_an_error_in_words(body: str) -> None:
 def test_descriptors_that_are_closed_lead_nowhere() -> None:
     """What is opened later does not stand in their place, and nobody is told what nobody can read."""
     body = (
-        "print('seen by nobody', sys.stdout.isatty())\n    print('nor this', file=sys.stderr)\n"
+        "print('seen by nobody', sys.stdout.isatty(), file=sys.stderr)\n"
         "    with open('/proc/self/stat') as file: assert file.fileno() > 2\n"
         "    return subprocess.run(['sh', '-c', 'exec <&0 >&1 2>&2 && exit 7']).returncode"
     )
     assert outside(body, subprocess.DEVNULL, "exec <&- >&- 2>&-;").returncode == 7
+
+
+@pytest.mark.parametrize("before", ["exec >&-;", "exec </dev/null >&-;", "exec <&- >&-;", "exec 1</dev/null;"])
+@pytest.mark.parametrize("body", ["print('short')", "print('long' * 100_000)", "print('flushed', flush=True)"])
+def test_output_that_is_closed_is_an_error_in_words(tmp_path: Path, before: str, body: str) -> None:
+    done = outside(f"file = open('{tmp_path}/kept', 'w'); {body}", subprocess.DEVNULL, before)
+    fix = "make room, or send it to a place that can be written"
+    assert done.stderr == f"hakmem: cannot write on standard output: it is not open for writing\n  {fix}\n"
+    assert done.returncode == 1 and (tmp_path / "kept").read_text() == ""
+
+
+def test_the_list_of_commands_is_output() -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", "lab", "--help"],
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdin=subprocess.DEVNULL,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert done.returncode == 1 and done.stderr.startswith("hakmem: cannot write on standard output: No space left")
+
+
+def test_a_command_without_output_needs_none() -> None:
+    assert outside("return 7", subprocess.DEVNULL, "exec >&-;").returncode == 7
 
 
 def test_words_that_cannot_be_written_are_dropped() -> None:
