@@ -14,7 +14,6 @@ from lab.calls.trace import Trace
 from lab.explain import layout, process, smaps
 from lab.explain.memory import Memory
 from lab.heap.images import Images
-from lab.heap.names import short
 
 SURE_CPU_S = 0.1  # below that the kernel's clock is too coarse for a share
 
@@ -78,6 +77,6 @@ def _namer(images: Images) -> Callable[[int], str]:
 
     def name(caller: int) -> str:
         frame, ours = images.look_up(caller - 1)
-        return f"[hakmem: {frame.label}]" if ours else short(frame.label)
+        return f"[hakmem: {frame.label}]" if ours else frame.short
 
     return name

@@ -16,7 +16,7 @@ from lab.explain import mapped
 from lab.explain.layout import Layout
 from lab.explain.plain import printable
 from lab.explain.smaps import Mapping
-from lab.heap.names import demangled
+from lab.heap.names import demangled, short
 from lab.heap.sites import MOST_CALLERS
 from lab.heap.symbols import Symbols
 
@@ -42,6 +42,11 @@ class Frame:
         if self.name:
             return self.name
         return f"{printable(self.image.rpartition('/')[2])}+{self.at:#x}" if self.image else NO_FILE
+
+    @property
+    def short(self) -> str:
+        """The label with the name in short; the place in a file stays as it is, whatever the file is called."""
+        return short(self.name) if self.name else self.label
 
 
 NOWHERE = Frame(0, "[no call path]", "", "", 0, None)  # where all was hakmem's own, or nothing was found

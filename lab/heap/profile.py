@@ -12,7 +12,6 @@ from lab.explain.smaps import Mapping
 from lab.heap import estimate, sites
 from lab.heap.estimate import Estimate
 from lab.heap.images import Frame, Images
-from lab.heap.names import short
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class Stack:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Its functions, outermost first."""
-        return tuple(short(frame.label) for frame in reversed(self.frames))
+        return tuple(frame.short for frame in reversed(self.frames))
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from lab.explain.layout import Layout
 from lab.heap import estimate, images, names, sites
 from lab.heap.estimate import Estimate
 from lab.heap.images import NOWHERE, Frame, Images
+from lab.heap.profile import Stack
 from lab.heap.symbols import Symbols
 from lab.tests.compiled import addresses, compiled
 from lab.tests.memory import FakeMemory
@@ -167,7 +168,6 @@ def test_a_poisson_process_is_unsampled(size: int) -> None:
         ("decltype (f()) g<int>(int)", "g<>"),
         ("C::operator bool() const", "C::operator bool"),
         ("[code without a file]", "[code without a file]"),
-        ("libx.so+0x12", "libx.so+0x12"),
         ("f(", "f("),
     ],
 )
@@ -261,8 +261,16 @@ def test_what_is_linked_in_is_known_by_its_names() -> None:
     assert {"malloc", "calloc", "realloc", "posix_memalign", "_Znwm", "_ZnamSt11align_val_t"} <= images.exported()
 
 
-def test_a_frame_without_a_name_says_where_it_is() -> None:
-    assert Frame(0x7F12, "", "", "/lib/libx.so", 0x12, None).label == "libx.so+0x12"
+@pytest.mark.parametrize("file", ["libx.so", "my prog", "a program (copy)", "a<b>", "[b"])
+def test_a_frame_without_a_name_says_where_it_is(file: str) -> None:
+    frame = Frame(0x7F12, "", "", f"/sp ace/{file}", 0x12, None)
+    assert frame.label == frame.short == f"{file}+0x12"
+    assert Stack((frame,), Estimate(), Estimate(), 0).names == (f"{file}+0x12",)
+
+
+def test_a_frame_with_a_name_has_it_in_short() -> None:
+    frame = Frame(0x7F12, "void f<int>(int)", "_Z1fIiEvT_", "/sp ace/my prog", 0x12, None)
+    assert (frame.label, frame.short) == ("void f<int>(int)", "f<>") and NOWHERE.short == "[no call path]"
 
 
 def test_demangled_names_of_a_compiled_program(tmp_path: Path) -> None:
