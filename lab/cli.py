@@ -17,10 +17,11 @@ from collections.abc import Callable, Sequence
 
 import click
 import typer
+from click.core import ParameterSource
 
 from lab import streams
 from lab.endings import endings
-from lab.errors import LabError, of_the_place
+from lab.errors import AskedWrongly, LabError, of_the_place
 
 INTERRUPTED = 130
 NO_READER = 141
@@ -54,7 +55,18 @@ def application(name: str) -> click.Command:
     for parameter in made.params:
         if parameter.default is None:  # "[default: None]" says nothing
             parameter.show_default = False  # type: ignore[attr-defined]
+        if isinstance(parameter, click.Option):
+            parameter.callback = _not_empty
     return made
+
+
+def _not_empty(context: click.Context, option: click.Parameter, value: object) -> object:
+    """Raises AskedWrongly when the option was given without a word: "$UNSET" must not do what nobody asked for."""
+    given = context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
+    if given and "" in (value if isinstance(value, list | tuple) else [value]):
+        name = option.opts[0]
+        raise AskedWrongly(f"{name} '' has no value", f"give it as {name} {option.make_metavar()}, or leave it out")
+    return value
 
 
 def main(words: Sequence[str] | None = None) -> int:

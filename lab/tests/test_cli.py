@@ -104,6 +104,23 @@ def test_options_reach_the_command_and_wrong_ones_are_refused(bench, capsys: pyt
     assert "`hakmem bench --help` lists the options" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("words", "option", "metavar"),
+    [
+        (["bench", "--budget", ""], "--budget", "TIME"),
+        (["bench", "--list", "--json="], "--json", "FILE"),
+        (["bench", "--list", "-w", "mixed", "-w", ""], "--workload", "NAME"),
+        (["heap", "-o", "", "1"], "--output", "FILE"),
+        (["calls", "1", "--trace", ""], "--trace", "FILE"),
+        (["explain", "1", "--json", ""], "--json", "FILE"),
+        (["soak", "--out", ""], "--out", "DIR"),
+    ],
+)
+def test_an_option_without_a_value_is_not_one_that_was_left_out(words: list[str], option: str, metavar: str, capsys) -> None:
+    assert cli.main(words) == 2
+    assert capsys.readouterr().err == f"hakmem: {option} '' has no value\n  give it as {option} {metavar}, or leave it out\n"
+
+
 @pytest.mark.parametrize("name", cli.COMMANDS)
 def test_every_command_is_there_and_explains_itself(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert importlib.import_module(f"lab.commands.{name}").command.__doc__
