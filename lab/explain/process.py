@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 STATE, USER, SYSTEM = 0, 11, 12  # of the fields of stat; times are in ticks
@@ -35,6 +36,16 @@ def has_ended(pid: int) -> bool:
         return stat(pid)[STATE] in "ZX"
     except OSError:
         return True
+
+
+def tracer(pid: int) -> int:
+    """Who traces it (ptrace), as its debugger, or `hakmem run --explain`; 0 when nobody does or that cannot be read."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(errors="replace")
+    except OSError:
+        return 0
+    found = re.search(r"^TracerPid:\s*(\d+)$", status, re.M)
+    return int(found[1]) if found else 0
 
 
 def cpu_s(pid: int) -> float:

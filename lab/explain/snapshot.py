@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from lab.explain import layout, others, process, smaps
 from lab.explain.account import Account, ClassSum, pages_of
 from lab.explain.layout import Layout
 from lab.explain.memory import Memory
-from lab.explain.problems import TornError, no_process, not_permitted
+from lab.explain.problems import NoProcess, NotPermitted, TornError, no_process, not_permitted
 from lab.explain.residency import Residency
 from lab.explain.smaps import Mapping
 from lab.explain.walk import Heap, Walk, used_ranges
@@ -107,13 +107,14 @@ def look(pid: int, state: str = "running", estimate: bool = False) -> Snapshot:
     )
 
 
-@contextmanager
+@contextlib.contextmanager
 def stopped(pid: int) -> Iterator[None]:
-    """The process is stopped inside, by SIGSTOP, and goes on afterwards; unless it was stopped before."""
+    """The process is stopped inside, by SIGSTOP, and goes on afterwards with who traces it; unless it was stopped before."""
     if _is_stopped(pid):
         yield
         return
     before = signal.signal(signal.SIGTERM, _end)  # even then the process goes on
+    tracer = _running_tracer(pid)
     _send(pid, signal.SIGSTOP)
     try:
         until = time.monotonic() + STOPPED_WITHIN_S
@@ -121,7 +122,7 @@ def stopped(pid: int) -> Iterator[None]:
             time.sleep(0.001)
         yield
     finally:
-        _send(pid, signal.SIGCONT)
+        _let_go_on(pid, tracer)
         signal.signal(signal.SIGTERM, before)
 
 
@@ -152,6 +153,25 @@ def _is_stopped(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "Tt"
     except OSError:
         raise no_process(pid) from None
+
+
+def _running_tracer(pid: int) -> int:
+    """0 when nobody traces it, or who does is stopped: somebody wanted that."""
+    tracer = process.tracer(pid)
+    with contextlib.suppress(NoProcess):
+        return 0 if tracer and _is_stopped(tracer) else tracer
+    return 0
+
+
+def _let_go_on(pid: int, tracer: int) -> None:
+    """A tracer as ours (lab/explain/hold.py) stops with its program, some time after it, and has to go on first."""
+    _send(pid, signal.SIGCONT)
+    until = time.monotonic() + STOPPED_WITHIN_S
+    while tracer and _is_stopped(pid) and time.monotonic() < until:
+        with contextlib.suppress(NoProcess, NotPermitted):  # it has ended, or is another user's
+            if _is_stopped(tracer):
+                _send(tracer, signal.SIGCONT)
+        time.sleep(0.001)
 
 
 def _end(number: int, _frame: object) -> None:

@@ -12,12 +12,14 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from lab.explain import layout, smaps, symbol
 from lab.explain.memory import Memory
+from lab.explain.process import STATE, stat
 from lab.tests.outside import LAB, LIBRARY, PROGRAMS, check_refusals, directory, environment, refused, run_all, speaking
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -35,6 +37,10 @@ def explain(*words: object) -> dict[str, Any]:
     done = subprocess.run([*EXPLAIN, *map(str, words), "--json", "-"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
+
+
+def is_stopped(pid: int) -> bool:
+    return stat(pid)[STATE] in "Tt"
 
 
 def parts_of(found: dict[str, Any]) -> dict[str, int]:
@@ -146,7 +152,7 @@ def test_a_process_that_changes_is_read_all_the_same() -> None:
         stopped = explain(pid, "--stop")
         assert stopped["state"] == "stopped"
         check_sum(stopped)
-        assert Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "Tt", "it goes on afterwards"
+        assert not is_stopped(pid), "it goes on afterwards"
 
 
 def test_top_looks_again_and_again() -> None:
@@ -243,6 +249,27 @@ def test_a_held_program_keeps_its_output_status_and_signals() -> None:
     process.send_signal(signal.SIGINT)
     _, said = process.communicate()
     assert process.returncode == -signal.SIGINT and "the kernel's Rss" in said, said
+
+
+def test_a_held_program_that_was_stopped_for_a_look_goes_on_with_who_holds_it() -> None:
+    command = [*EXPLAIN, "--run", LIBRARY, "--", "sh", "-c", "echo $$; read word"]
+    tracer = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    assert tracer.stdout
+    pid = int(tracer.stdout.readline())
+    try:
+        assert explain(pid, "--stop")["state"] == "stopped"
+        for _ in range(100):
+            states = is_stopped(pid), is_stopped(tracer.pid)
+            if not any(states):
+                break
+            time.sleep(0.1)
+        assert not any(states), states
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        tracer.send_signal(signal.SIGCONT)
+        tracer.communicate()
 
 
 def test_a_script_that_names_no_interpreter_is_held_too() -> None:
