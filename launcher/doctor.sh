@@ -79,6 +79,8 @@ check_tools_of_tests() {
 check_lab() {
     if python_is_ready; then
         fine "Python packages of the lab: $venv"
+    elif [ -z "$build_root" ]; then
+        note "$no_build_root"
     else
         note 'no Python packages of the lab: the first explain, heap, top, ... will install them, some 370 MB'
     fi

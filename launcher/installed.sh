@@ -17,12 +17,12 @@ if [ -f "$root/installed" ]; then
         *) installed_libraries=$(CDPATH='' cd -- "$root/$installed_libraries" 2>/dev/null && pwd -P) ||
             fail "the libraries of this hakmem are not where $root/installed says: install it again" ;;
     esac
-    cache=${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}
+    cache=${XDG_CACHE_HOME:-${HOME:+$HOME/.cache}}
     case $cache in
-        /*) ;;
+        /*) build_root=$cache/hakmem ;;
+        '') build_root= ;; # as where the system starts a service: most of it needs none
         *) refuse "XDG_CACHE_HOME must begin with /, not be '$cache'" ;;
     esac
-    build_root=$cache/hakmem
     elsewhere='set XDG_CACHE_HOME to a place that is'
 fi
 

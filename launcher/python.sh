@@ -15,6 +15,7 @@ python_lists() {
 
 python_is_ready() {
     [ -n "$(python_lists)" ] || return 0
+    [ -n "$build_root" ] || return 1
     [ ! -e "$venv/installed.txt" ] || [ -x "$venv/bin/python" ] ||
         fail "$venv was made by another user, and its Python ($(readlink "$venv/bin/python")) cannot be run by this one: $elsewhere, or remove it"
     [ -x "$venv/bin/python" ] && [ "$(python_lists)" = "$(cat "$venv/installed.txt" 2>/dev/null)" ]

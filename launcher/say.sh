@@ -55,8 +55,10 @@ library_of() {
 }
 
 elsewhere='clone elsewhere'
+no_build_root='neither HOME nor XDG_CACHE_HOME is set, and explain, heap, top and calls keep Python packages there: set one of them'
 
 need_build_root() {
+    [ -n "$build_root" ] || refuse "$no_build_root"
     mkdir -p "$build_root" 2>/dev/null && [ -w "$build_root" ] ||
         fail "cannot write in $build_root: make it writable, or $elsewhere"
 }

@@ -61,6 +61,14 @@ refused 2 "unknown command 'rum': use one of run, explain, heap, calls, top, doc
 XDG_CACHE_HOME=near refused 2 "XDG_CACHE_HOME must begin with /, not be 'near'" explain 1
 : >"$work/file"
 XDG_CACHE_HOME=$work/file refused 1 'make it writable, or set XDG_CACHE_HOME to a place that is' explain 1
+(
+    unset HOME XDG_CACHE_HOME
+    export PIP_NO_INDEX=1 # nothing is fetched
+    refused 2 'neither HOME nor XDG_CACHE_HOME is set, and explain, .* keep Python packages there: set one of them' explain $$
+    "$hakmem" doctor >"$work/out" || fail "doctor without a home: $(cat "$work/out")"
+    expect_words "$work/out" 'note  *neither HOME nor XDG_CACHE_HOME is set' 'doctor without a home'
+    "$hakmem" run -- true || fail 'run needs a home'
+)
 
 # A Python with the lab's packages, if the tests run with one, stands for that which pip would make.
 if python3 -c 'import click, elftools, rich, typer' 2>/dev/null; then
