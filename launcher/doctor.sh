@@ -77,7 +77,10 @@ check_tools_of_tests() {
 
 # What the lab takes beside that.
 check_lab() {
-    if python_is_ready; then
+    reason=$(why_not_this_python)
+    if [ -n "$reason" ]; then
+        wrong "$reason"
+    elif python_is_ready; then
         fine "Python packages of the lab: $venv"
     elif [ -z "$build_root" ]; then
         note "$no_build_root"

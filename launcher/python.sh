@@ -13,11 +13,17 @@ python_lists() {
     done | sort -u
 }
 
+# Why what is there is not for this user, or nothing.
+why_not_this_python() {
+    [ ! -e "$venv/installed.txt" ] || [ -x "$venv/bin/python" ] ||
+        echo "$venv was made by another user, and its Python ($(readlink "$venv/bin/python")) cannot be run by this one: $elsewhere, or remove it"
+}
+
 python_is_ready() {
     [ -n "$(python_lists)" ] || return 0
     [ -n "$build_root" ] || return 1
-    [ ! -e "$venv/installed.txt" ] || [ -x "$venv/bin/python" ] ||
-        fail "$venv was made by another user, and its Python ($(readlink "$venv/bin/python")) cannot be run by this one: $elsewhere, or remove it"
+    reason=$(why_not_this_python)
+    [ -z "$reason" ] || fail "$reason"
     [ -x "$venv/bin/python" ] && [ "$(python_lists)" = "$(cat "$venv/installed.txt" 2>/dev/null)" ]
 }
 

@@ -81,6 +81,16 @@ mkdir -p "$tree/lab"
 echo 'no-such-package' >"$tree/lab/requirements.txt"
 try "$tree/hakmem" doctor
 expect_words out 'note   no Python packages of the lab' 'doctor before they are installed'
+mkdir -p "$tree/build/venv/bin"
+ln -s /no/such/python "$tree/build/venv/bin/python"
+echo 'no-such-package' >"$tree/build/venv/installed.txt"
+try "$tree/hakmem" doctor
+expect_status 1 'doctor where another user made them'
+expect_words out "WRONG  $tree/build/venv was made by another user, and its Python (/no/such/python) cannot be run" 'doctor where another user made them'
+expect_words out 'standard loads: ' 'doctor where another user made them: the libraries'
+expect_words out 'LD_PRELOAD is empty' 'doctor where another user made them: the environment'
+expect_no_words err . 'doctor where another user made them'
+rm -r "$tree/build/venv"
 rm "$tree/lab/requirements.txt"
 for scope in 0 1; do
     echo "$scope" >"$work/scope"
