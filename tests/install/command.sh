@@ -70,12 +70,18 @@ XDG_CACHE_HOME=$work/file refused 1 'make it writable, or set XDG_CACHE_HOME to 
     "$hakmem" run -- true || fail 'run needs a home'
 )
 
+ended=$(sh -c 'echo $$')
+refused 2 "there is no process $ended" explain "$ended"
+mv "$work/err" "$work/before"
+
 # A Python with the lab's packages, if the tests run with one, stands for that which pip would make.
 if python3 -c 'import click, elftools, rich, typer' 2>/dev/null; then
     mkdir -p "$work/cache/hakmem/venv/bin"
     printf '#!/bin/sh\nexec %s "$@"\n' "$(command -v python3)" >"$work/cache/hakmem/venv/bin/python"
     chmod +x "$work/cache/hakmem/venv/bin/python"
     sed 's/[[:space:]]*#.*//; /^$/d' "$share/lab/requirements.txt" | sort -u >"$work/cache/hakmem/venv/installed.txt"
+    refused 2 "there is no process $ended" explain "$ended"
+    cmp "$work/before" "$work/err" || fail 'there are other words for it before Python is there'
     "$hakmem" run --explain -- sh -c : >"$work/out" 2>"$work/err" || fail "run --explain: $(cat "$work/err")"
     expect_words "$work/err" '^live blocks' 'run --explain'
     "$hakmem" run -- sleep 60 &

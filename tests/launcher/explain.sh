@@ -24,17 +24,33 @@ try "$tree/hakmem" run --explain
 expect_status 2 'no command'
 expect_words err 'no command given' 'no command'
 
+ended=$(sh -c 'echo $$')
+
 # In a fresh tree its Python is made first; here there is none to make it with.
 rm -rf "$tree/build/venv"
 mkdir -p "$tree/tests" "$tree/poor"
 echo wanted >"$tree/tests/requirements.txt"
-for python in python3 python3.14 python3.13 python3.12 python3.11; do
-    printf '#!/bin/sh\nexit 1\n' >"$tree/poor/$python"
-    chmod +x "$tree/poor/$python"
+for program in python3 python3.14 python3.13 python3.12 python3.11 apt-get sudo; do
+    printf '#!/bin/sh\nexit 1\n' >"$tree/poor/$program"
+    chmod +x "$tree/poor/$program"
 done
-try env PATH="$tree/poor:$PATH" "$tree/hakmem" explain 17
-expect_status 1 'explain without Python'
-expect_words err 'explain needs these Python packages' 'explain without Python'
-expect_no_words err 'not found' 'explain without Python'
+for words in "$$" "0$ended" '--stop 1' "top $ended" "$ended --help"; do
+    # shellcheck disable=SC2086 # the words
+    try env PATH="$tree/poor:$PATH" "$tree/hakmem" explain $words
+    expect_status 1 "explain $words without Python"
+    expect_words err 'explain needs these Python packages' "explain $words without Python"
+    expect_no_words err 'not found' "explain $words without Python"
+done
+
+# Nor is it made to say that there is no such process.
+rm "$tree/build/venv.log"
+for command in explain heap calls top; do
+    try env PATH="$tree/poor:$PATH" "$tree/hakmem" $command "$ended" --json -
+    expect_status 2 "$command of a process that is not there"
+    expect_words err "^hakmem: there is no process $ended\$" "$command of a process that is not there"
+    expect_words err '^  `pgrep -a NAME` lists processes; one that has ended cannot be read$' "$command of a process that is not there"
+    expect_no_words err 'installing' "$command of a process that is not there"
+done
+[ ! -e "$tree/build/venv.log" ] || complain 'Python is made to say that there is no process'
 
 finish
