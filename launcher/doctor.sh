@@ -21,9 +21,9 @@ wrong() {
     wrongs=$((wrongs + 1))
 }
 
-# check_others PID: allocators that were preloaded before it, as the process was started.
+# check_others PID DIRECTORY: allocators that were preloaded before it, as the process was started.
 check_others() {
-    list=$({ tr '\0' '\n' <"/proc/$1/environ"; } 2>/dev/null | sed -n 's/^LD_PRELOAD=//p' | plain)
+    list=$({ tr '\0' '\n' <"$2/environ"; } 2>/dev/null | sed -n 's/^LD_PRELOAD=//p' | plain)
     for other in $(preloaded "$list"); do
         ! is_hakmem "$other" || return 0
         ! is_allocator "$other" || wrong "$other stands before it in LD_PRELOAD of process $1, and serves it: start it with LD_PRELOAD unset"
@@ -35,21 +35,30 @@ plain() {
     LC_ALL=C tr '\001-\011\013-\037\177' '[?*]'
 }
 
+# directory_of PID: where the kernel shows its memory; its first thread may have ended before others.
+directory_of() {
+    for task in "/proc/$1" "/proc/$1/task"/*; do
+        grep -q '^State:.*zombie' "$task/status" 2>/dev/null || break
+    done
+    echo "/proc/${task##*/}"
+}
+
 check_process() {
     case $1 in
         '' | *[!0-9]*) refuse "'$1' is not a process id: hakmem doctor [PID]" ;;
     esac
     [ -d "/proc/$1" ] || refuse "there is no process $1"
-    { true <"/proc/$1/maps"; } 2>/dev/null || refuse "the memory map of process $1 cannot be read: ask its user, or root"
-    if grep -q '^State:.*zombie' "/proc/$1/status" 2>/dev/null; then
+    there=$(directory_of "$1")
+    { true <"$there/maps"; } 2>/dev/null || refuse "the memory map of process $1 cannot be read: ask its user, or root"
+    if grep -q '^State:.*zombie' "$there/status" 2>/dev/null; then
         refuse "process $1 has ended, and waits for its parent: it has no memory to look at"
     fi
-    loaded=$(sed -n 's/.* \(\/.*libhakmem[^/]*\)$/\1/p' "/proc/$1/maps" | sort -u | plain)
+    loaded=$(sed -n 's/.* \(\/.*libhakmem[^/]*\)$/\1/p' "$there/maps" | sort -u | plain)
     if [ -n "$loaded" ]; then
         fine "process $1 has loaded $loaded"
-        check_others "$1"
-    elif grep -qa HAKMEM_PURGE_DELAY "/proc/$1/exe" 2>/dev/null; then
-        fine "process $1 is linked with hakmem's archive: $(readlink "/proc/$1/exe" | plain)"
+        check_others "$1" "$there"
+    elif grep -qa HAKMEM_PURGE_DELAY "$there/exe" 2>/dev/null; then
+        fine "process $1 is linked with hakmem's archive: $(readlink "$there/exe" | plain)"
     else
         wrong "process $1 has not loaded hakmem: start it with \`hakmem run -- CMD\`; programs that are static or setuid ignore LD_PRELOAD"
     fi

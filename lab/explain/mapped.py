@@ -12,6 +12,7 @@ import os
 import stat
 from typing import BinaryIO
 
+from lab.explain import process
 from lab.explain.smaps import Mapping
 
 DELETED = " (deleted)"
@@ -20,11 +21,12 @@ MOST_BYTES = 1 << 30
 
 def opened(pid: int, mapping: Mapping, program: str) -> BinaryIO:
     """The file of a mapping in a process that runs `program`. Raises OSError when it is not to be had."""
-    paths = [f"/proc/{pid}/map_files/{mapping.start:x}-{mapping.end:x}"]
+    there = process.directory(pid)
+    paths = [f"{there}/map_files/{mapping.start:x}-{mapping.end:x}"]
     if mapping.name == program:
-        paths.append(f"/proc/{pid}/exe")
+        paths.append(f"{there}/exe")
     if not mapping.name.endswith(DELETED):  # what has its name now is another file
-        paths.append(f"/proc/{pid}/root{mapping.name}")
+        paths.append(f"{there}/root{mapping.name}")
     for path in paths[:-1]:
         try:
             return regular(path)

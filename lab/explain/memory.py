@@ -7,6 +7,7 @@ import mmap
 import os
 from types import TracebackType
 
+from lab.explain import process
 from lab.explain.problems import TornError, no_process, not_permitted
 
 PAGE = mmap.PAGESIZE
@@ -19,7 +20,7 @@ class Memory:
         self.pid = pid
         self._pages: dict[int, bytes] = {}
         try:
-            self._file = os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
+            self._file = os.open(f"{process.directory(pid)}/mem", os.O_RDONLY | os.O_CLOEXEC)
         except PermissionError:
             raise not_permitted(pid) from None
         except OSError:

@@ -9,10 +9,21 @@ from pathlib import Path
 STATE, USER, SYSTEM = 0, 11, 12  # of the fields of stat; times are in ticks
 
 
+def directory(pid: int) -> str:
+    """Where the kernel shows its memory: /proc/PID; of one whose first thread has ended before others, that of another thread."""
+    try:
+        if _fields(f"/proc/{pid}")[STATE] == "Z":
+            threads = (f"/proc/{thread}" for thread in os.listdir(f"/proc/{pid}/task"))
+            return next((there for there in threads if _fields(there)[STATE] not in "ZX"), f"/proc/{pid}")
+    except OSError:
+        pass  # who reads there says so
+    return f"/proc/{pid}"
+
+
 def program(pid: int) -> str:
     """The path of its program; empty when that cannot be read."""
     try:
-        return os.readlink(f"/proc/{pid}/exe")
+        return os.readlink(f"{directory(pid)}/exe")
     except OSError:
         return ""
 
@@ -20,20 +31,25 @@ def program(pid: int) -> str:
 def command(pid: int) -> str:
     """Its command line; empty when that cannot be read."""
     try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+        return Path(f"{directory(pid)}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
     except OSError:
         return ""
 
 
 def stat(pid: int) -> list[str]:
     """The fields of /proc/PID/stat (proc(5)) behind the command's name. Raises OSError when there is no such process."""
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return _fields(f"/proc/{pid}")
+
+
+def state(pid: int) -> str:
+    """One letter (proc(5)): that of its first thread that has not ended. Raises OSError when there is no such process."""
+    return _fields(directory(pid))[STATE]
 
 
 def has_ended(pid: int) -> bool:
     """Is it gone, or waits only for its parent to notice?"""
     try:
-        return stat(pid)[STATE] in "ZX"
+        return state(pid) in "ZX"
     except OSError:
         return True
 
@@ -55,3 +71,7 @@ def cpu_s(pid: int) -> float:
     except OSError:
         return 0.0
     return (int(fields[USER]) + int(fields[SYSTEM])) / os.sysconf("SC_CLK_TCK")
+
+
+def _fields(directory: str) -> list[str]:
+    return Path(f"{directory}/stat").read_text().rpartition(")")[2].split()

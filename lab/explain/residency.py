@@ -18,6 +18,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from lab.explain import process
 from lab.explain.memory import PAGE
 from lab.explain.smaps import Mapping
 
@@ -43,7 +44,7 @@ class Residency:
         self._scans = True
         try:
             if not estimate:
-                self._file = os.open(f"/proc/{pid}/pagemap", os.O_RDONLY | os.O_CLOEXEC)
+                self._file = os.open(f"{process.directory(pid)}/pagemap", os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
             pass
         self.exact = self._file >= 0

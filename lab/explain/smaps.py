@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from lab.explain import process
 from lab.explain.problems import no_process, not_permitted
 
 HEAD = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) (\S{4}) ([0-9a-f]+) \S+ (\d+) *(.*)$")
@@ -63,7 +64,7 @@ def rss(pid: int) -> int:
 
 def _text(pid: int, name: str) -> str:
     try:
-        text = Path(f"/proc/{pid}/{name}").read_text(errors="replace")
+        text = Path(f"{process.directory(pid)}/{name}").read_text(errors="replace")
     except PermissionError:
         raise not_permitted(pid) from None
     except OSError:

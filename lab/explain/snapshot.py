@@ -150,7 +150,7 @@ def _library(mappings: Sequence[Mapping], layout: Layout) -> list[tuple[int, int
 
 def _is_stopped(pid: int) -> bool:
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "Tt"
+        return process.state(pid) in "Tt"
     except OSError:
         raise no_process(pid) from None
 

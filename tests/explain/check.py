@@ -19,7 +19,7 @@ from typing import Any
 
 from lab.explain import layout, smaps, symbol
 from lab.explain.memory import Memory
-from lab.explain.process import STATE, stat
+from lab.explain.process import STATE, stat, state
 from lab.tests.outside import LAB, LIBRARY, PROGRAMS, check_refusals, directory, environment, refused, run_all, speaking
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -40,7 +40,7 @@ def explain(*words: object) -> dict[str, Any]:
 
 
 def is_stopped(pid: int) -> bool:
-    return stat(pid)[STATE] in "Tt"
+    return state(pid) in "Tt"
 
 
 def parts_of(found: dict[str, Any]) -> dict[str, int]:
@@ -153,6 +153,20 @@ def test_a_process_that_changes_is_read_all_the_same() -> None:
         assert stopped["state"] == "stopped"
         check_sum(stopped)
         assert not is_stopped(pid), "it goes on afterwards"
+
+
+def test_a_process_whose_first_thread_has_ended_is_read_through_another() -> None:
+    with holder("heir", PROGRAMS / "explain_holder") as (pid, _):
+        while stat(pid)[STATE] != "Z":
+            time.sleep(0.01)
+        for words in ([], ["--stop"]):
+            found = explain(pid, *words)
+            assert found["pid"] == pid and found["exact"] and "explain_holder" in found["command"], found
+            check_sum(found)
+            near("live small blocks", parts_of(found)["live_small"], 64 * MIB, 0, MIB)
+        assert not is_stopped(pid), "it goes on afterwards"
+        top = subprocess.run([*EXPLAIN[:-1], "top", str(pid), "-n", "1"], capture_output=True, text=True)
+        assert top.returncode == 0 and "the kernel's Rss" in top.stdout, top.stderr
 
 
 def test_top_looks_again_and_again() -> None:

@@ -5,6 +5,7 @@
  *   holder turns    has two threads that took and freed large blocks by turns
  *   holder huge     one small block on a page of 2 MiB, if the kernel can be asked for that
  *   holder change   takes and gives back for as long as it lives
+ *   holder heir     has a thread that goes on after main's has ended
  *   holder exit     64 MiB live, and returns
  *
  * Says lines `name bytes`, the bytes being those that malloc_usable_size gives, and at last `ready 0`. */
@@ -169,6 +170,24 @@ static void change(void) {
     }
 }
 
+static void *inherit(void *first) {
+    pthread_join(*(pthread_t *)first, NULL);
+    say("ready", 0);
+    for (;;)
+        pause();
+}
+
+static void leave_to_an_heir(void) {
+    static pthread_t first;
+    pthread_t heir;
+    first = pthread_self();
+    for (unsigned i = 0; i < LIVE; i++)
+        live[i] = take(1000);
+    if (pthread_create(&heir, NULL, inherit, &first))
+        exit(1);
+    pthread_exit(NULL);
+}
+
 int main(int count, char **words) {
     const char *mode = count > 1 ? words[1] : "";
     if (!strcmp(mode, "change"))
@@ -181,6 +200,8 @@ int main(int count, char **words) {
         hold_turns();
     if (!strcmp(mode, "mixed"))
         hold_mixed();
+    if (!strcmp(mode, "heir"))
+        leave_to_an_heir();
     if (!strcmp(mode, "exit")) {
         for (unsigned i = 0; i < LIVE; i++)
             live[i] = take(1000);

@@ -134,6 +134,34 @@ doctor_of_sleeper
 expect_status 0 'doctor of a process with it'
 expect_words out "process $sleeper has loaded .*/libhakmem.so" 'doctor of a process with it'
 
+# One whose first thread has ended before others.
+cat >"$work/heir.c" <<'END'
+#include <pthread.h>
+#include <unistd.h>
+static void *inherit(void *none) {
+    for (;;)
+        pause();
+    return none;
+}
+int main(void) {
+    pthread_t heir;
+    pthread_create(&heir, 0, inherit, 0);
+    pthread_exit(0);
+}
+END
+cc -pthread -o "$work/heir" "$work/heir.c" || complain 'heir cannot be made'
+"$tree/hakmem" run -- "$work/heir" >/dev/null 2>&1 </dev/null &
+heir=$!
+tries=0
+while ! grep -q '^State:.*zombie' "/proc/$heir/status" && [ $tries -lt 300 ]; do
+    sleep 0.1
+    tries=$((tries + 1))
+done
+try "$tree/hakmem" doctor "$heir"
+kill "$heir"
+expect_status 0 'doctor of a process whose first thread has ended'
+expect_words out "process $heir has loaded .*/libhakmem.so" 'doctor of a process whose first thread has ended'
+
 # A name is shown, and not obeyed by the terminal.
 escape=$(printf '\033')
 mkdir "$work/odd$escape"
