@@ -3,7 +3,7 @@
 #
 # python_is_ready      is it there, made from the lists as they are now
 # prepare_python       makes or completes it, saying what it installs; to be called inside with_build_lock.
-#                      Fails with the end of the log when that is impossible here.
+#                      Fails with the last words of Python when that is impossible here.
 
 venv=$build_root/venv
 
@@ -36,33 +36,53 @@ find_python() {
     return 1
 }
 
+# noted COMMAND...: what it says goes to the log, and is kept in `words`: on a disk that is full the log has nothing.
+noted() {
+    words=$("$@" 2>&1 </dev/null)
+    status=$?
+    [ -z "$words" ] || printf '%s\n' "$words" >>"$build_root/venv.log"
+    return $status
+} 2>/dev/null
+
+# The line that says that the disk, or what the user may have of it, is full (ENOSPC, EDQUOT); fails when there is none.
+fullness() {
+    printf '%s\n' "$words" | grep -m 1 -e '\[Errno 28\]' -e '\[Errno 122\]'
+}
+
 # The registry may be out of reach for a moment: three attempts.
 install_python_packages() {
     for pause in 2 8 0; do
-        "$venv/bin/python" -m pip install -q --disable-pip-version-check -r "$venv/wanted.txt" >>"$build_root/venv.log" 2>&1 \
-            </dev/null && return 0
+        noted "$venv/bin/python" -m pip install -q --disable-pip-version-check -r "$venv/wanted.txt" && return 0
+        ! fullness >/dev/null || return 1
         [ "$pause" -eq 0 ] || sleep "$pause"
     done
     return 1
 }
 
+# In two steps, for venv says of what keeps pip from being installed only that something does.
 make_venv() {
     "$venv/bin/python" -c 'import pip' 2>/dev/null </dev/null && return 0
     python=$(find_python) || { [ -n "$(why_not_installable)" ] || apt_install python3 python3-venv; }
     python=$(find_python) || {
-        echo 'no Python 3.11 or newer with the module venv (Debian: python3 python3-venv)' >>"$build_root/venv.log"
+        noted echo 'no Python 3.11 or newer with the module venv (Debian: python3 python3-venv)'
         return 1
     }
     rm -rf "$venv"
-    "$python" -m venv "$venv" >>"$build_root/venv.log" 2>&1 </dev/null
+    noted "$python" -m venv "$venv" --without-pip && noted "$venv/bin/python" -I -m ensurepip --upgrade --default-pip
 }
 
 prepare_python() {
     python_is_ready && return 0
+    words=
     : >"$build_root/venv.log"
     say "installing in $(where "$venv") with pip: $(python_lists | tr '\n' ' ')"
     make_venv && python_lists >"$venv/wanted.txt" && install_python_packages && mv "$venv/wanted.txt" "$venv/installed.txt" &&
         return 0
-    tail -n 5 "$build_root/venv.log" >&2
+    if fullness >&2; then
+        rm -rf "$venv"
+        say "what was begun in $(where "$venv") is removed: make room for some 370 MB"
+    else
+        printf '%s\n' "$words" | tail -n 5 >&2
+    fi
     return 1
 }

@@ -53,4 +53,27 @@ for command in explain heap calls top; do
 done
 [ ! -e "$tree/build/venv.log" ] || complain 'Python is made to say that there is no process'
 
+# A disk that is full, where nothing gets into the log: the cause is said, and what was begun makes no room scarcer. full_at STEP: a Python on it.
+full_at() {
+    cat >"$tree/poor/python3" <<END
+#!/bin/sh
+case "\$*" in
+    *sys.exit* | *'import pip') ;;
+    '-m venv '*) mkdir -p "\$3/bin" && cp "\$0" "\$3/bin/python" ;;
+    *'-m $1'*) echo run >>"$work/runs" && printf "OSError: [Errno 28] No space left on device\n\n1\n2\n3\n4\n" >&2 && exit 1 ;;
+esac
+END
+}
+for step in ensurepip 'pip install'; do
+    full_at "$step"
+    rm -rf "$tree/build/venv" "$work/runs"
+    ln -sf /dev/null "$tree/build/venv.log"
+    try env PATH="$tree/poor:$PATH" "$tree/hakmem" explain $$
+    expect_status 1 "a disk that is full at $step"
+    expect_words err 'No space left on device' "a disk that is full at $step"
+    expect_words err 'what was begun in build/venv is removed: make room for some' "a disk that is full at $step"
+    [ ! -e "$tree/build/venv" ] || complain "a disk that is full at $step: what was begun is still there"
+    [ "$(wc -l <"$work/runs")" -eq 1 ] || complain "a disk that is full at $step: it is tried again"
+done
+
 finish
