@@ -1,7 +1,7 @@
 # What `make install` and the packages put where: the library with its soname, the archive, the header, the documents that tell of
-# options and limits, the pkg-config file and the CMake package config. Every variant installs beside the others; both description files
-# find their prefix from where they lie, so that an installed tree may be moved. What is the same in all variants is
-# the component `common`, for Debian packages: no two of them may own a file.
+# options, limits and commands, the pkg-config file and the CMake package config. Every variant installs beside the others; both
+# description files find their prefix from where they lie, so that an installed tree may be moved. What is the same in all
+# variants is the component `common`, for Debian packages: no two of them may own a file.
 
 include(CMakePackageConfigHelpers)
 
@@ -11,8 +11,12 @@ install(TARGETS hakmem hakmem_static EXPORT hakmem-${HAKMEM_EXPORT_NAME}
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT variant)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT common
     FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
-install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/docs/options.md ${PROJECT_SOURCE_DIR}/docs/limits.md
-    ${PROJECT_SOURCE_DIR}/docs/memory-goes-home.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT common OPTIONAL)
+install(FILES ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT common OPTIONAL)
+foreach(document calls explain heap limits memory-goes-home options) # the command names most of them
+    install(FILES ${PROJECT_SOURCE_DIR}/docs/${document}.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT common OPTIONAL)
+endforeach()
+install(FILES ${PROJECT_SOURCE_DIR}/docs/experiments/pages-of-64k.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/experiments
+    COMPONENT common OPTIONAL)
 install(EXPORT hakmem-${HAKMEM_EXPORT_NAME} NAMESPACE hakmem:: DESTINATION ${config_directory}
     FILE hakmem-targets-${HAKMEM_EXPORT_NAME}.cmake COMPONENT variant)
 # So the build directory is a package, too: -Dhakmem_DIR=build/standard.

@@ -2,11 +2,13 @@
 # profiles programs (launcher/installed.sh). All variants have it in common.
 
 set(command_directory ${CMAKE_INSTALL_DATADIR}/hakmem)
-if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" OR IS_ABSOLUTE "${CMAKE_INSTALL_DATADIR}")
-    set(HAKMEM_LIBRARIES ${CMAKE_INSTALL_FULL_LIBDIR}) # a tree that cannot be moved
-else()
-    file(RELATIVE_PATH HAKMEM_LIBRARIES /${command_directory} /${CMAKE_INSTALL_LIBDIR})
-endif()
+foreach(kind LIB DOC)
+    if(IS_ABSOLUTE "${CMAKE_INSTALL_${kind}DIR}" OR IS_ABSOLUTE "${CMAKE_INSTALL_DATADIR}")
+        set(HAKMEM_${kind}DIR ${CMAKE_INSTALL_FULL_${kind}DIR}) # a tree that cannot be moved
+    else()
+        file(RELATIVE_PATH HAKMEM_${kind}DIR /${command_directory} /${CMAKE_INSTALL_${kind}DIR})
+    endif()
+endforeach()
 configure_file(${PROJECT_SOURCE_DIR}/packaging/installed.in ${CMAKE_CURRENT_BINARY_DIR}/installed @ONLY)
 
 install(PROGRAMS ${PROJECT_SOURCE_DIR}/hakmem DESTINATION ${command_directory} COMPONENT common)

@@ -175,7 +175,7 @@ check_medium_pages() {
     medium=$(cat "$2" 2>/dev/null) || return 0
     case $1:$medium in
         *'[always]'*:*) ;;
-        *:*'[never]'*) note "pages of 64 KiB are off: with 'always' in $2 programs whose heaps grow are up to 1.1 times as fast, with up to 3 MB more each: docs/experiments/pages-of-64k.md" ;;
+        *:*'[never]'*) note "pages of 64 KiB are off: with 'always' in $2 programs whose heaps grow are up to 1.1 times as fast, with up to 3 MB more each: $documents/experiments/pages-of-64k.md" ;;
         *) fine "pages of 64 KiB: $medium" ;;
     esac
 }
@@ -197,7 +197,7 @@ check_environment() {
         if grep -q "\"$name\"" "$root/src/options.def" 2>/dev/null; then
             printf '  note   %s=%s is set\n' "$name" "$value"
         else
-            printf '  note   %s=%s is no option of hakmem: see docs/options.md\n' "$name" "$value"
+            printf '  note   %s=%s is no option of hakmem: see %s/options.md\n' "$name" "$value" "$documents"
         fi
     done
     check_options

@@ -1,10 +1,11 @@
 # What is otherwise where hakmem is installed (cmake/install_command.cmake): there is no source, nothing is built, and what Python needs lies in
 # the user's cache.
 #
-# The file `installed` beside `hakmem` sets installed_version, installed_commit and installed_libraries: where the libraries lie, from
-# there, so that what is installed may be moved.
+# The file `installed` beside `hakmem` sets installed_version, installed_commit, installed_libraries and installed_documents: where these lie,
+# from there, so that what is installed may be moved.
 
 installed_libraries=
+documents=docs
 
 is_packaged() {
     [ -n "$installed_libraries" ]
@@ -17,6 +18,11 @@ if [ -f "$root/installed" ]; then
         *) installed_libraries=$(CDPATH='' cd -- "$root/$installed_libraries" 2>/dev/null && pwd -P) ||
             fail "the libraries of this hakmem are not where $root/installed says: install it again" ;;
     esac
+    case $installed_documents in
+        /*) documents=$installed_documents ;;
+        *) documents=$root/$installed_documents ;;
+    esac
+    shortest=$(CDPATH='' cd -- "$documents" 2>/dev/null && pwd -P) && documents=$shortest # it may have been left out
     cache=${XDG_CACHE_HOME:-${HOME:+$HOME/.cache}}
     case $cache in
         /*) build_root=$cache/hakmem ;;

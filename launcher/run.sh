@@ -19,13 +19,13 @@ run_help() {
     cat <<END
 usage: $run_usage
 
-  --profile P      speed (what it is without), balanced or lean: what memory is given for time (docs/options.md)
+  --profile P      speed (what it is without), balanced or lean: what memory is given for time ($documents/options.md)
   --variant V      $(printf '%s' "$library_variants" | sed 's/ /, /g'); standard without
-  --stats          a summary of each process at its exit, on standard error (docs/explain.md)
-  --explain        where its resident memory is, at its exit, on standard error (docs/explain.md)
-  --heap FILE      which call paths hold its memory, at its exit: a table, and a profile for pprof (docs/heap.md)
+  --stats          a summary of each process at its exit, on standard error ($documents/explain.md)
+  --explain        where its resident memory is, at its exit, on standard error ($documents/explain.md)
+  --heap FILE      which call paths hold its memory, at its exit: a table, and a profile for pprof ($documents/heap.md)
   --sample BYTES   of --heap: a sample for so many bytes that are allocated, $usual_sample without
-  --calls          how long its calls take, at every percentile; takes the variant observe (docs/calls.md)
+  --calls          how long its calls take, at every percentile; takes the variant observe ($documents/calls.md)
   --trace FILE     the same, and the last calls of each thread as CSV
   --events N       of --trace: so many calls of each thread, $usual_events without
 

@@ -48,6 +48,15 @@ expect_words "$work/out" "standard *$library" version
 "$hakmem" help >"$work/out"
 expect_words "$work/out" '^  explain PID' help
 ! grep -q -e bench -e asan "$work/out" || fail "help names what is not there: $(cat "$work/out")"
+"$hakmem" run --help >"$work/out"
+printf '%s\n' 'madvise [never]' >"$work/never"
+sh -c 'root=$1 build_root=; . "$1/launcher/say.sh"; . "$1/launcher/installed.sh"; . "$1/launcher/doctor.sh"; check_medium_pages madvise "$2"' \
+    sh "$share" "$work/never" >>"$work/out"
+documents=$(grep -o '[^ (]*\.md' "$work/out" | sort -u)
+[ "$(printf '%s\n' "$documents" | wc -l)" -eq 5 ] || fail "documents are named otherwise: $documents"
+for document in $documents; do
+    [ "${document#/}" != "$document" ] && [ -s "$document" ] || fail "help names $document, which is not installed"
+done
 export XDG_CACHE_HOME="$work/cache"
 "$hakmem" doctor >"$work/out" || fail "doctor: $(cat "$work/out")"
 expect_words "$work/out" "ok  *standard loads" doctor
