@@ -407,8 +407,8 @@ static void janitor_collects_while_it_rests(void **state) {
     several_threads = true;
     take_until_it_collects(3);
     assert_int_equal(fake.looks, 0);
-    purge_keep_free = SIZE_MAX;
     let_go();
+    purge_keep_free = SIZE_MAX;
 }
 
 /* Of a process of one thread that grows only where something may be shed. */
