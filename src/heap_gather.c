@@ -1,8 +1,8 @@
 /* Where a refill comes from. Blocks are stored downwards from `end`, see slab_pop.
  *
  * What one call does at most. A flush puts back one magazine, or what is marked, and SWEEPS_MOST others. A refill asks for one magazine, and gives up
- *     - 16 packs (so does a large block from new memory, and 16 of each of four classes for the next one); or where waves of many end 192 for each unit, 768 at most,
- *       with the magazines of classes that have none left, and 32 of each heap that a fork left
+ *     - 16 packs (so does a large block from new memory, and 16 of each of four classes for the next one); or where waves of many end 192 for each unit,
+ *       768 at most, with the magazines of classes that have none left, and 32 of each heap that a fork left
  *     - what is at hand of four classes, and of eight that rest, with 16 packs of these
  *     - the runs of one large_yield
  *     - the pages of eight slabs that are nearly free, of 64 at which it looks

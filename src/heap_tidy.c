@@ -140,17 +140,22 @@ static void tidy_leave(struct heap *heap) {
         visit_leave(&heap->visit);
 }
 
+/* True: there may be more. */
+static bool tidy_collect(struct heap *heap, unsigned times) {
+    bool more = true;
+    for (; more && times > 0; times--)
+        more = heap_collect(heap);
+    return more;
+}
+
 enum heap_tidied heap_tidy(struct heap *heap, bool now, size_t *purged) {
     struct tidying tidying = {.heap = heap, .now = now, .page = os_page_size()};
     enum heap_tidied result = HEAP_MORE;
     if (!limit_budget_left() || !tidy_enter(heap))
         return HEAP_UNSETTLED;
     bool at_hand = slab_hand_rest(heap->slabs, now);
-    unsigned times = 0;
-    while (times < TIDY_COLLECT && heap_collect(heap))
-        times++;
-    bool through =
-        heap_unpack_rested(heap, now) && times < TIDY_COLLECT && tidy_go_on(&tidying) && tidy_slabs(&tidying);
+    bool more = tidy_collect(heap, TIDY_COLLECT);
+    bool through = heap_unpack_rested(heap, now) && !more && tidy_go_on(&tidying) && tidy_slabs(&tidying);
     /* What was lent comes back through the inbox; packs may rest until the next look. */
     heap->tidied_unsettled |= tidying.found > 0 || heap->packs.count > 0 || at_hand;
     if (through) {
@@ -171,9 +176,7 @@ enum heap_tidied heap_tidy(struct heap *heap, bool now, size_t *purged) {
 bool heap_collect_for(struct heap *heap) {
     if (!remote_waits(&heap->inbox) || !visit_begin(&heap->visit))
         return false;
-    bool more = true;
-    for (unsigned times = 0; more && times < COLLECT; times++)
-        more = heap_collect(heap);
+    bool more = tidy_collect(heap, COLLECT);
     visit_end(&heap->visit);
     return more;
 }

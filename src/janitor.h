@@ -5,9 +5,9 @@
  * long block of which nobody knows how it is written (huge_look_ahead: it looks within half a ms, 1, 2 ... 32),
  * looks every HAKMEM_PURGE_DELAY (see purge) until nothing is left to do, and sleeps until somebody frees
  * that much again. In between it collects what threads have freed of each other's, if they took much since. It never allocates and
- * takes no part in what the program does: all signals are blocked, its name is hakmem-janitor, and at the end of the process it just ends. It goes when the last thread that has allocated goes, so that
- * the process ends with that. A thread that ends without libc (the system call exit, a filter that kills it) tells nobody: so one that
- * sleeps asks after 1 s, 2, 4 ... whether the process is only waiting for it. A forked child starts its own; one of clone(2) or vfork none.
+ * takes no part in what the program does: all signals are blocked, its name is hakmem-janitor, and at the end of the process it just
+ * ends. It goes when the last thread that has allocated goes, so that the process ends with that. A thread that ends without libc
+ * (the system call exit, a filter that kills it) tells nobody: so one that sleeps asks after 1 s, 2, 4 ... whether the process is only waiting for it. A forked child starts its own; one of clone(2) or vfork none.
  *
  *     sleeps --woken by a free--> looks, rests for the delay, looks ... --nothing left, or nothing at rest--> sleeps
  *

@@ -17,7 +17,7 @@
  *     one heap at most, gives up at most LARGE_WAITING_FEW large blocks, and makes one huge page. Near a limit of the
  *     process: twice that advice, LARGE_GIVE_UP blocks, and of all heaps as many bytes as came since, in 64 visits at most
  * P2  once three quarters of the limit are reached, a quarter of new garbage comes before there is advice again
- * P3  one visitor at a time: heap_tidy is only called under the room's lock
+ * P3  one visitor at a time: heap_tidy and heap_collect_for are only called under the room's lock
  *
  * Any thread; a lock of rank 9 around visits; no other lock is held during a system call that gives memory back.
  */

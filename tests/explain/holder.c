@@ -173,8 +173,9 @@ static void change(void) {
 static void *inherit(void *first) {
     pthread_join(*(pthread_t *)first, NULL);
     say("ready", 0);
-    for (;;)
-        pause();
+    while (pause() != 0) /* for good */
+        continue;
+    return NULL;
 }
 
 static void leave_to_an_heir(void) {

@@ -346,16 +346,22 @@ static unsigned given_up_by(struct heap *heap, unsigned class) {
     return before - heap->packs.count;
 }
 
+/* A heap whose slabs of a class have so many units by now. */
+static struct heap *heap_with_slabs_of(unsigned class, unsigned units) {
+    heap_configure(8, 0, 32 * MIB, false);
+    struct heap *heap = heap_take();
+    do
+        take_block(heap, class);
+    while (heap->class[class].carving->units < units);
+    return heap;
+}
+
 /* For a slab of several units as many times more; and when waves have come back it is over. */
 static void waves_end_by_what_a_slab_takes(void **state) {
     (void)state;
     uint64_t seed = 13;
     unsigned class = sizeclass_of(128), other = sizeclass_of(8 * KIB);
-    heap_configure(8, 0, 32 * MIB, false);
-    struct heap *heap = heap_take();
-    do
-        take_block(heap, other);
-    while (heap->class[other].carving->units == 1);
+    struct heap *heap = heap_with_slabs_of(other, 2);
     waves_of_many(heap, class, &seed);
     assert_in_range(heap->packs.count, 257, 4096);
     unsigned given = given_up_by(heap, other);
@@ -381,14 +387,10 @@ static void waves_end_by_what_a_slab_takes(void **state) {
 static void waves_end_by_four_units_at_most(void **state) {
     (void)state;
     uint64_t seed = 19;
-    unsigned class = sizeclass_of(128), other = sizeclass_of(32 * KIB);
-    heap_configure(8, 0, 32 * MIB, false);
-    struct heap *heap = heap_take();
-    do
-        take_block(heap, other);
-    while (heap->class[other].carving->units < 8);
-    waves_of_many(heap, class, &seed);
+    unsigned other = sizeclass_of(32 * KIB);
     assert_int_equal(sizeclass_table[other].units, 8);
+    struct heap *heap = heap_with_slabs_of(other, 8);
+    waves_of_many(heap, sizeclass_of(128), &seed);
     assert_int_equal(given_up_by(heap, other), 768);
     end_of_blocks(heap);
 }

@@ -332,6 +332,11 @@ static void janitor_P1_P3_looks_until_nothing_is_left_and_sleeps(void **state) {
     assert_int_equal(fake.looks_here, 0);
 }
 
+static void take_more(size_t bytes) {
+    taken += bytes;
+    janitor_after_take(outside());
+}
+
 static void janitor_looks_after_what_threads_have_taken(void **state) {
     (void)state;
     taken = 2 * JANITOR_LEAST;
@@ -345,14 +350,12 @@ static void janitor_looks_after_what_threads_have_taken(void **state) {
     several_threads = true;
     janitor_after_take(outside()); /* no more than when it asked last */
     assert_int_equal(fake.looks, 0);
-    taken += JANITOR_LEAST + 1;
-    janitor_after_take(outside());
+    take_more(JANITOR_LEAST + 1);
     await_looks(1);
     await_sleep();
     unsigned looks = fake.looks;
     for (int ms = 0; fake.looks == looks && ms < 60000; ms++) { /* it may still be about to go to sleep */
-        taken += JANITOR_LEAST + 1;
-        janitor_after_take(outside());
+        take_more(JANITOR_LEAST + 1);
         usleep(1000);
     }
     assert_int_not_equal(fake.looks, looks);
@@ -365,11 +368,6 @@ static void janitor_looks_after_what_threads_have_taken(void **state) {
     await_looks(looks + 1);
     await_sleep();
     assert_int_equal(janitor_taken_most, 2 * JANITOR_LEAST);
-}
-
-static void take_more(size_t bytes) {
-    taken += bytes;
-    janitor_after_take(outside());
 }
 
 /* A call that comes just before it rests does not wake it; a later one does. */
@@ -421,8 +419,7 @@ static void janitor_looks_after_what_came_in_huge_pages(void **state) {
     await_sleep();
     for (int ms = 0; fake.looks == 1 && ms < 60000; ms++) { /* it may still be about to go to sleep */
         superslab_has_huge = ms >= 20;
-        taken += JANITOR_LEAST + 1;
-        janitor_after_take(outside());
+        take_more(JANITOR_LEAST + 1);
         usleep(1000);
         assert_true(superslab_has_huge || fake.looks == 1);
     }
@@ -434,8 +431,7 @@ static void janitor_is_not_started_for_a_small_process(void **state) {
     (void)state;
     janitor_configure(1, true);
     superslab_has_huge = true;
-    taken += 10 * JANITOR_LEAST;
-    janitor_after_take(outside()); /* a program of one thread that grows */
+    take_more(10 * JANITOR_LEAST); /* a program of one thread that grows */
     assert_int_equal(atomic_load(&janitor.state), JANITOR_NONE);
     several_threads = true;
     touched = JANITOR_LEAST / 2;
