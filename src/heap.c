@@ -247,20 +247,22 @@ static ALWAYS_INLINE bool heap_lie_together(void *const *blocks, unsigned count)
  * wait for this one's. Returns how many were dealt with. docs/experiments/flush-by-runs.md */
 static NOINLINE unsigned heap_put_each(struct heap_class *mine, uint32_t tag, void *const *blocks,
                                        unsigned count) {
-    unsigned done = 0, odd = 0; /* not where slabs usually are, or they may not be put back */
+    void *const *next = blocks, *const *last = blocks + count;
+    unsigned odd = 0; /* not where slabs usually are, or they may not be put back */
     do {
-        unsigned few = count - done < LOOKED_AT ? count - done : LOOKED_AT;
-        for (unsigned end = done + few; done < end; done++) {
-            const void *block = blocks[done];
-            size_t unit = pagemap_unit(block);
+        void *const *end = last - next > LOOKED_AT ? next + LOOKED_AT : last;
+        for (; next < end; next++) {
+            /* Of an address beyond the window another's, in whose slab no block starts there. */
+            size_t unit = pagemap_unit(*next) % PAGEMAP_WINDOW_UNITS;
             struct slab *slab;
-            if (LIKELY(unit < PAGEMAP_WINDOW_UNITS && pagemap_tag_in_window(unit) == tag) &&
-                LIKELY(slab_push_one(slab = pagemap_record_in_window(unit), block)))
+            if (LIKELY(pagemap_tag_in_window(unit) == tag) &&
+                LIKELY(slab_push_one(slab = pagemap_record_in_window(unit), *next)))
                 heap_settle(mine, slab);
             else
-                odd += heap_put_run(mine, tag, &blocks[done], 1);
+                odd += heap_put_run(mine, tag, next, 1);
         }
-    } while (done < count && !heap_lie_together(blocks + done, count - done));
+    } while (next < last && !heap_lie_together(next, (unsigned)(last - next)));
+    unsigned done = (unsigned)(next - blocks);
     mine->out -= done - odd;
     return done;
 }

@@ -26,7 +26,10 @@
 
 struct inbox; /* of the owner: see remote.h */
 
-enum { SLAB_REMOTE_NEAR = 4 }; /* remote words in line 1 */
+enum {
+    SLAB_REMOTE_NEAR = 4, /* remote words in line 1 */
+    SLAB_CHANGE = 1 << 16 /* one of `changes`, in `counts` */
+};
 
 struct slab {
     unsigned char *start; /* of the first block: in its first unit, see sizeclass_colour */
@@ -34,13 +37,19 @@ struct slab {
     struct slab *next, *previous; /* in a list of the heap; next also in the list of unused records */
     uint64_t summary;
     uint64_t inverse;
-    uint16_t free, carved, blocks;
+    /* `changes`: times that blocks were taken or put back, which tells a slab that is at rest; it goes on in the next life. `counts`: both, of which
+     * a free block is counted at once: the lower half first. */
+    union {
+        struct {
+            uint16_t free, changes;
+        };
+        uint32_t counts;
+    };
+    uint16_t carved, blocks;
     uint8_t class, words;
     uint8_t bin; /* which list of the heap it is in */
     uint8_t units;
     uint16_t bin_least, bin_most; /* free blocks for which that is the right one; fewer than carved */
-    uint16_t
-        changes; /* times that blocks were taken or put back: tells a slab that is at rest; goes on in its next life */
 
     /* Atomic; each pairs as remote.h says. */
     ALIGNED(64) struct inbox *owner;
@@ -57,6 +66,7 @@ struct slab {
 
 _Static_assert(offsetof(struct slab, owner) == CACHE_LINE && sizeof(struct slab) == 2 * CACHE_LINE,
                "two lines");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "`free` is the lower half of `counts`");
 
 static inline unsigned slab_lines(unsigned words) {
     return (words + 7) / 8;
@@ -186,16 +196,17 @@ enum slab_verdict slab_why_not(const struct slab *slab, const void *block);
 
 /* Makes the block at `offset` from the slab's start free, but for the counts. False, and nothing has changed: no block that
  * was carved starts there (P4), or it was free already (P3). */
-static ALWAYS_INLINE bool slab_set_free(uint64_t *words, uint64_t offset, uint64_t inverse, uint64_t carved,
+static ALWAYS_INLINE bool slab_set_free(struct slab *slab, uint64_t offset, uint64_t inverse, uint64_t carved,
                                         uint64_t *summary) {
     uint64_t number;
     bool starts = sizeclass_divide(offset, inverse, &number);
     if (UNLIKELY(!starts || number >= carved))
         return false;
-    uint64_t *word = &words[number / 64], bits = *word;
+    uint64_t bits = slab->bits[number / 64];
     if (UNLIKELY(bits_set(&bits, number)))
         return false;
-    __atomic_store_n(word, bits, __ATOMIC_RELAXED); /* read by remote's check for misuse */
+    __atomic_store_n(&slab->bits[number / 64], bits,
+                     __ATOMIC_RELAXED); /* read by remote's check for misuse */
     bits_set(summary, number / 64);
     return true;
 }
@@ -210,15 +221,14 @@ static ALWAYS_INLINE uint64_t slab_set_word(struct slab *slab, unsigned word, ui
 }
 
 static ALWAYS_INLINE void slab_count_free(struct slab *slab, unsigned blocks) {
-    slab->free = (uint16_t)(slab->free + blocks);
-    slab->changes++;
+    slab->counts += SLAB_CHANGE + blocks;
     ASSERT(P1, slab->free <= slab->carved);
 }
 
 /* Puts one block back. False, and nothing has changed: it may not be put back; slab_why_not says why. */
 static ALWAYS_INLINE bool slab_push_one(struct slab *slab, const void *block) {
     uint64_t offset = (uintptr_t)block - (uintptr_t)slab->start;
-    if (!slab_set_free(slab->bits, offset, slab->inverse, slab->carved, &slab->summary))
+    if (!slab_set_free(slab, offset, slab->inverse, slab->carved, &slab->summary))
         return false;
     slab_count_free(slab, 1);
     return true;
@@ -228,9 +238,9 @@ static ALWAYS_INLINE bool slab_push_one(struct slab *slab, const void *block) {
  * not or that may not be freed. Returns how many it took: with 0 slab_why_not says why. */
 static ALWAYS_INLINE unsigned slab_push_run(struct slab *slab, void *const *blocks, unsigned count) {
     uint64_t start = (uintptr_t)slab->start, inverse = slab->inverse, carved = slab->carved;
-    uint64_t summary = slab->summary, *words = slab->bits;
+    uint64_t summary = slab->summary;
     void *const *next = blocks, *const *end = blocks + count;
-    while (next < end && slab_set_free(words, (uintptr_t)*next - start, inverse, carved, &summary))
+    while (next < end && slab_set_free(slab, (uintptr_t)*next - start, inverse, carved, &summary))
         next++;
     slab->summary = summary;
     slab_count_free(slab, (unsigned)(next - blocks));

@@ -173,6 +173,24 @@ static void slab_P4_only_starts_of_blocks_change_a_bit(void **state) {
     }
 }
 
+/* The window's place of an address beyond it is that of another address: nothing there is a block of this slab. */
+static void slab_P4_no_block_is_whole_windows_away(void **state) {
+    (void)state;
+    void *block;
+    for (unsigned class = 0; class < SIZECLASS_COUNT; class ++) {
+        struct slab *slab = new_slab(class);
+        assert_int_equal(slab_pop(slab, &block + 1, 1, true), 1);
+        for (unsigned shift = PAGEMAP_WINDOW_SHIFT; shift < 8 * sizeof(uintptr_t); shift++) {
+            uintptr_t away = (uintptr_t)1 << shift;
+            assert_false(slab_push_one(slab, (void *)((uintptr_t)block + away)));
+            assert_false(slab_push_one(slab, (void *)((uintptr_t)block - away)));
+        }
+        assert_int_equal(slab->free, 0);
+        assert_true(slab_push_one(slab, block));
+        finish(slab);
+    }
+}
+
 static void slab_carves_only_when_asked(void **state) {
     (void)state;
     struct slab *slab = new_slab(0);
@@ -1092,6 +1110,7 @@ int main(void) {
         cmocka_unit_test(slab_rows_end_where_they_must),
         cmocka_unit_test_setup(slab_run_ends_say_why, kernel_reset),
         cmocka_unit_test_setup(slab_may_be_shorter_than_its_class_wants, kernel_reset),
+        cmocka_unit_test_setup(slab_P4_no_block_is_whole_windows_away, kernel_reset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
