@@ -24,7 +24,7 @@ static const struct part {
                   {"blocks of 1,024 bytes", 1024, 70},
                   {"blocks of 16,384 bytes", 16384, 155},
                   {"blocks of 40,000 bytes", 40000, 1700},
-                  [AT_RANDOM] = {"random frees", FREED, 74},
+                  [AT_RANDOM] = {"random frees", FREED, 70},
                   [LAST_FIRST] = {"malloc, free last first", FREED, 69.2},
                   [FIRST_FIRST] = {"malloc, free first first", FREED, 68.2}};
 
