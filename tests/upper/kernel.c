@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -84,5 +85,7 @@ long kernel_syscall(long number, ...) {
     }
     if (number == SYS_mremap && kernel_cannot_move(words))
         return -1;
+    if (number == SYS_mmap && !(words[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE)) && getenv("KERNEL_BEYOND"))
+        words[0] = 0; /* wherever it likes */
     return syscall(number, words[0], words[1], words[2], words[3], words[4], words[5]);
 }

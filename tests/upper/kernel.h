@@ -1,7 +1,8 @@
 /* kernel: the system calls of the rooms under test, with a will of their own.
  *
  * The programs here link the real room os, but its syscall() is kernel_syscall(): it counts, refuses what the
- * test wants refused, shows a call to the test before it is made, and hands the rest to the real kernel. */
+ * test wants refused, shows a call to the test before it is made, and hands the rest to the real kernel; with KERNEL_BEYOND set without
+ * the hint where, so that all lies beyond pagemap's window. */
 #ifndef KERNEL_H
 #define KERNEL_H
 
