@@ -2,7 +2,8 @@
 
 Be it the return of main, exit, _exit or a signal: its memory is still whole then. The program is traced for this
 event. Signals pass through it; those sent to us are passed on; a stop from the terminal stops both. Only the process
-that was started is held, not its children.
+that was started is held, not its children. Its first thread may end before the others (pthread_exit in main): from then on
+those are traced, too, and the last one is held.
 """
 
 from __future__ import annotations
@@ -17,15 +18,17 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn
 
+from lab.explain import process
 from lab.explain.problems import NotPermitted
 
 PTRACE_CONT, PTRACE_SEIZE, PTRACE_LISTEN = 7, 0x4206, 0x4208
-TRACE_EXEC, TRACE_EXIT = 1 << 4, 1 << 6
+TRACE_CLONE, TRACE_EXEC, TRACE_EXIT = 1 << 3, 1 << 4, 1 << 6
 EVENT_EXEC, EVENT_EXIT, EVENT_STOP = 4, 6, 128
 WAIT_ALL = 0x40000000  # __WALL
 STOPS = {signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
 PASSED_ON = {signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2}
 NOT_FOUND, NOT_RUNNABLE, SIGNALLED = 127, 126, 128
+CALL_EXIT = {"x86_64": "60", "aarch64": "93"}  # the system call that ends one thread: its number in the kernel's asm/unistd
 
 
 def run(command: Sequence[str], environment: Mapping[str, str], at_exit: Callable[[int], None]) -> int:
@@ -103,6 +106,8 @@ def _follow(pid: int, at_exit: Callable[[int], None]) -> int:
         number, event = os.WSTOPSIG(status), status >> 16
         started = started or event == EVENT_EXEC
         if event == EVENT_EXIT:
+            if started and _others_go_on(pid, pid, set()):
+                return _follow_others(pid, at_exit)
             if started:
                 at_exit(pid)
             _resume(PTRACE_CONT, pid, 0)
@@ -112,6 +117,55 @@ def _follow(pid: int, at_exit: Callable[[int], None]) -> int:
             os.kill(pid, signal.SIGCONT)
         else:
             _resume(PTRACE_CONT, pid, 0 if event else number)
+
+
+def _follow_others(pid: int, at_exit: Callable[[int], None]) -> int:
+    """The first thread is about to end, alone. What the terminal stops, it stops together with us."""
+    held, ended = False, {pid}
+    _seize_others(pid)
+    _resume(PTRACE_CONT, pid, 0)
+    while True:
+        thread, status = os.waitpid(-1, WAIT_ALL)
+        if not os.WIFSTOPPED(status):
+            if thread == pid:
+                return status
+            continue
+        number, event = os.WSTOPSIG(status), status >> 16
+        if event == EVENT_EXEC:
+            ended.clear()  # who has called for it is the first thread now, and the only one
+        elif event == EVENT_EXIT and not held and thread in _threads(pid):
+            ended.add(thread)
+            held = not _others_go_on(pid, thread, ended)
+            if held:
+                at_exit(pid)
+        listen = event == EVENT_STOP and number in STOPS
+        _resume(PTRACE_LISTEN if listen else PTRACE_CONT, thread, 0 if event else number)
+
+
+def _seize_others(pid: int) -> None:
+    """All of its threads, but the first, are traced; those that they make are by themselves."""
+    traced = {pid}
+    while new := set(_threads(pid)) - traced:
+        traced |= new
+        for thread in new:
+            try:
+                _ptrace(PTRACE_SEIZE, thread, TRACE_CLONE | TRACE_EXEC | TRACE_EXIT)
+            except OSError:
+                pass  # it has ended meanwhile, or was traced from its first instruction on
+
+
+def _others_go_on(pid: int, thread: int, ended: set[int]) -> bool:
+    """Whether a thread that is held at its end ends alone, and others, that are not held so, live on."""
+    try:
+        with open(f"/proc/{pid}/task/{thread}/syscall", encoding="ascii") as file:
+            alone = file.read().split()[0] == CALL_EXIT.get(os.uname().machine)
+        return alone and any(process.thread_lives(pid, other) for other in set(_threads(pid)) - ended - {thread})
+    except (OSError, IndexError):
+        return False
+
+
+def _threads(pid: int) -> list[int]:
+    return [int(name) for name in os.listdir(f"/proc/{pid}/task")]
 
 
 def _pass_signals_on(pid: int) -> None:

@@ -20,6 +20,14 @@ def directory(pid: int) -> str:
     return f"/proc/{pid}"
 
 
+def thread_lives(pid: int, thread: int) -> bool:
+    """False when it has ended. Raises OSError when there is no such process."""
+    try:
+        return _fields(f"/proc/{pid}/task/{thread}")[STATE] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
 def program(pid: int) -> str:
     """The path of its program; empty when that cannot be read."""
     try:

@@ -237,15 +237,26 @@ def run(*words: object, **options: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, **options)
 
 
-def test_held_at_its_exit() -> None:
+def check_held(mode: str, status: int) -> None:
     with directory() as place:
         page = place / "page.json"
-        command = [*EXPLAIN, "--run", LIBRARY, "--json", page, "--", PROGRAMS / "explain_holder", "exit"]
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert done.returncode == 3 and not done.stdout and "held at its exit" in done.stderr, done.stderr
+        command = [*EXPLAIN, "--run", LIBRARY, "--json", page, "--", PROGRAMS / "explain_holder", mode]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.returncode == status and not done.stdout, (mode, done.returncode, done.stdout)
+        assert done.stderr.count("held at its exit") == 1, (mode, done.stderr)
         found = json.loads(page.read_text())
     check_sum(found)
-    near("live small blocks", parts_of(found)["live_small"], 64 * MIB, 0, MIB)
+    near(f"live small blocks, {mode}", parts_of(found)["live_small"], 64 * MIB, 0, MIB)
+
+
+def test_held_at_its_exit() -> None:
+    check_held("exit", 3)
+
+
+def test_held_when_the_last_of_its_threads_ends() -> None:
+    check_held("return_last", 0)
+    check_held("exit_last", 3)
+    check_held("exec_last", 3)
 
 
 def test_a_held_program_keeps_its_output_status_and_signals() -> None:

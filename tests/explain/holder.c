@@ -170,6 +170,11 @@ static void change(void) {
     }
 }
 
+static void hold_live(void) {
+    for (unsigned i = 0; i < LIVE; i++)
+        live[i] = take(1000);
+}
+
 static void *inherit(void *first) {
     pthread_join(*(pthread_t *)first, NULL);
     say("ready", 0);
@@ -182,9 +187,40 @@ static void leave_to_an_heir(void) {
     static pthread_t first;
     pthread_t heir;
     first = pthread_self();
-    for (unsigned i = 0; i < LIVE; i++)
-        live[i] = take(1000);
+    hold_live();
     if (pthread_create(&heir, NULL, inherit, &first))
+        exit(1);
+    pthread_exit(NULL);
+}
+
+static const char *ends; /* how */
+
+static void *be_last(void *before) {
+    pthread_join(*(pthread_t *)before, NULL);
+    if (!strcmp(ends, "exec_last"))
+        execl("/proc/thread-self/exe", "explain_holder", "exit", (char *)NULL);
+    hold_live();
+    if (!strcmp(ends, "exit_last"))
+        exit(3);
+    return NULL;
+}
+
+/* It ends while the next one lives, as the first has. */
+static void *be_second(void *first) {
+    static pthread_t second;
+    pthread_t last;
+    pthread_join(*(pthread_t *)first, NULL);
+    second = pthread_self();
+    if (pthread_create(&last, NULL, be_last, &second))
+        exit(1);
+    return NULL;
+}
+
+static void end_one_by_one(void) {
+    static pthread_t first;
+    pthread_t second;
+    first = pthread_self();
+    if (pthread_create(&second, NULL, be_second, &first))
         exit(1);
     pthread_exit(NULL);
 }
@@ -204,9 +240,12 @@ int main(int count, char **words) {
     if (!strcmp(mode, "heir"))
         leave_to_an_heir();
     if (!strcmp(mode, "exit")) {
-        for (unsigned i = 0; i < LIVE; i++)
-            live[i] = take(1000);
+        hold_live();
         return 3;
+    }
+    if (strstr(mode, "_last")) {
+        ends = mode;
+        end_one_by_one();
     }
     say("ready", 0);
     for (;;)
