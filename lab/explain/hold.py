@@ -98,32 +98,9 @@ def _become(command: Sequence[str], environment: Mapping[str, str]) -> NoReturn:
 
 
 def _follow(pid: int, at_exit: Callable[[int], None]) -> int:
-    started = False  # until it is the program, it is us
-    while True:
-        _, status = os.waitpid(pid, WAIT_ALL)
-        if not os.WIFSTOPPED(status):
-            return status
-        number, event = os.WSTOPSIG(status), status >> 16
-        started = started or event == EVENT_EXEC
-        if event == EVENT_EXIT:
-            if started and _others_go_on(pid, pid, set()):
-                return _follow_others(pid, at_exit)
-            if started:
-                at_exit(pid)
-            _resume(PTRACE_CONT, pid, 0)
-        elif event == EVENT_STOP and number in STOPS:
-            os.kill(os.getpid(), signal.SIGSTOP)  # the whole job stops; what wakes it wakes the program, too
-            _resume(PTRACE_LISTEN, pid, 0)
-            os.kill(pid, signal.SIGCONT)
-        else:
-            _resume(PTRACE_CONT, pid, 0 if event else number)
-
-
-def _follow_others(pid: int, at_exit: Callable[[int], None]) -> int:
-    """The first thread is about to end, alone. What the terminal stops, it stops together with us."""
-    held, ended = False, {pid}
-    _seize_others(pid)
-    _resume(PTRACE_CONT, pid, 0)
+    """One thread is followed, until that is about to end alone: then all others, too."""
+    started = held = False  # until it is the program, it is us
+    ended: set[int] = set()  # threads that are not held at their end any more
     while True:
         thread, status = os.waitpid(-1, WAIT_ALL)
         if not os.WIFSTOPPED(status):
@@ -132,20 +109,27 @@ def _follow_others(pid: int, at_exit: Callable[[int], None]) -> int:
             continue
         number, event = os.WSTOPSIG(status), status >> 16
         if event == EVENT_EXEC:
+            started = True
             ended.clear()  # who has called for it is the first thread now, and the only one
-        elif event == EVENT_EXIT and not held and thread in _threads(pid):
+        elif event == EVENT_EXIT and started and not held and thread in process.threads(pid):
             ended.add(thread)
             held = not _others_go_on(pid, thread, ended)
             if held:
                 at_exit(pid)
-        listen = event == EVENT_STOP and number in STOPS
-        _resume(PTRACE_LISTEN if listen else PTRACE_CONT, thread, 0 if event else number)
+            elif thread == pid:
+                _seize_others(pid)
+        stops = event == EVENT_STOP and number in STOPS
+        if stops and thread == pid:
+            os.kill(os.getpid(), signal.SIGSTOP)  # the whole job stops; what wakes it wakes the program, too
+        _resume(PTRACE_LISTEN if stops else PTRACE_CONT, thread, 0 if event else number)
+        if stops and thread == pid:
+            os.kill(pid, signal.SIGCONT)
 
 
 def _seize_others(pid: int) -> None:
-    """All of its threads, but the first, are traced; those that they make are by themselves."""
+    """All of its threads, but the first, are traced; those that they make are by themselves. What the terminal stops, it stops with us."""
     traced = {pid}
-    while new := set(_threads(pid)) - traced:
+    while new := set(process.threads(pid)) - traced:
         traced |= new
         for thread in new:
             try:
@@ -155,17 +139,13 @@ def _seize_others(pid: int) -> None:
 
 
 def _others_go_on(pid: int, thread: int, ended: set[int]) -> bool:
-    """Whether a thread that is held at its end ends alone, and others, that are not held so, live on."""
+    """Whether a thread that is held at its end ends alone, and others live on, but for those that have come to their end before."""
     try:
         with open(f"/proc/{pid}/task/{thread}/syscall", encoding="ascii") as file:
             alone = file.read().split()[0] == CALL_EXIT.get(os.uname().machine)
-        return alone and any(process.thread_lives(pid, other) for other in set(_threads(pid)) - ended - {thread})
+        return alone and not ended.issuperset(process.threads(pid))
     except (OSError, IndexError):
         return False
-
-
-def _threads(pid: int) -> list[int]:
-    return [int(name) for name in os.listdir(f"/proc/{pid}/task")]
 
 
 def _pass_signals_on(pid: int) -> None:

@@ -9,23 +9,26 @@ from pathlib import Path
 STATE, USER, SYSTEM = 0, 11, 12  # of the fields of stat; times are in ticks
 
 
+def threads(pid: int) -> list[int]:
+    """Those of its threads that have not ended. Raises OSError when there is no such process."""
+    return [thread for thread in map(int, os.listdir(f"/proc/{pid}/task")) if _lives(f"/proc/{pid}/task/{thread}")]
+
+
+def _lives(place: str) -> bool:
+    try:
+        return _fields(place)[STATE] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 def directory(pid: int) -> str:
     """Where the kernel shows its memory: /proc/PID; of one whose first thread has ended before others, that of another thread."""
     try:
         if _fields(f"/proc/{pid}")[STATE] == "Z":
-            threads = (f"/proc/{thread}" for thread in os.listdir(f"/proc/{pid}/task"))
-            return next((there for there in threads if _fields(there)[STATE] not in "ZX"), f"/proc/{pid}")
+            return next((f"/proc/{thread}" for thread in threads(pid)), f"/proc/{pid}")
     except OSError:
         pass  # who reads there says so
     return f"/proc/{pid}"
-
-
-def thread_lives(pid: int, thread: int) -> bool:
-    """False when it has ended. Raises OSError when there is no such process."""
-    try:
-        return _fields(f"/proc/{pid}/task/{thread}")[STATE] not in "ZX"
-    except FileNotFoundError:
-        return False
 
 
 def program(pid: int) -> str:

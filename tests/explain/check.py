@@ -237,11 +237,11 @@ def run(*words: object, **options: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, **options)
 
 
-def check_held(mode: str, status: int) -> None:
+def check_held(mode: str, status: int, **options: str) -> None:
     with directory() as place:
         page = place / "page.json"
         command = [*EXPLAIN, "--run", LIBRARY, "--json", page, "--", PROGRAMS / "explain_holder", mode]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=os.environ | options)
         assert done.returncode == status and not done.stdout, (mode, done.returncode, done.stdout)
         assert done.stderr.count("held at its exit") == 1, (mode, done.stderr)
         found = json.loads(page.read_text())
@@ -257,6 +257,7 @@ def test_held_when_the_last_of_its_threads_ends() -> None:
     check_held("return_last", 0)
     check_held("exit_last", 3)
     check_held("exec_last", 3)
+    check_held("system_call_last", 0, HAKMEM_PURGE_THREAD="0")
 
 
 def test_a_held_program_keeps_its_output_status_and_signals() -> None:

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #ifndef MADV_COLLAPSE
@@ -175,6 +176,10 @@ static void hold_live(void) {
         live[i] = take(1000);
 }
 
+static void *nothing(void *unused) {
+    return unused;
+}
+
 static void *inherit(void *first) {
     pthread_join(*(pthread_t *)first, NULL);
     say("ready", 0);
@@ -183,12 +188,11 @@ static void *inherit(void *first) {
     return NULL;
 }
 
-static void leave_to_an_heir(void) {
-    static pthread_t first;
-    pthread_t heir;
-    first = pthread_self();
-    hold_live();
-    if (pthread_create(&heir, NULL, inherit, &first))
+/* Ends, and is outlived by another thread, which is told whom it may wait for. */
+static void leave_to(void *(*heir)(void *)) {
+    pthread_t *self = take(sizeof *self), other;
+    *self = pthread_self();
+    if (pthread_create(&other, NULL, heir, self))
         exit(1);
     pthread_exit(NULL);
 }
@@ -202,27 +206,15 @@ static void *be_last(void *before) {
     hold_live();
     if (!strcmp(ends, "exit_last"))
         exit(3);
+    if (!strcmp(ends, "system_call_last"))
+        syscall(SYS_exit, 0);
     return NULL;
 }
 
-/* It ends while the next one lives, as the first has. */
 static void *be_second(void *first) {
-    static pthread_t second;
-    pthread_t last;
     pthread_join(*(pthread_t *)first, NULL);
-    second = pthread_self();
-    if (pthread_create(&last, NULL, be_last, &second))
-        exit(1);
+    leave_to(be_last);
     return NULL;
-}
-
-static void end_one_by_one(void) {
-    static pthread_t first;
-    pthread_t second;
-    first = pthread_self();
-    if (pthread_create(&second, NULL, be_second, &first))
-        exit(1);
-    pthread_exit(NULL);
 }
 
 int main(int count, char **words) {
@@ -237,15 +229,20 @@ int main(int count, char **words) {
         hold_turns();
     if (!strcmp(mode, "mixed"))
         hold_mixed();
-    if (!strcmp(mode, "heir"))
-        leave_to_an_heir();
+    if (!strcmp(mode, "heir")) {
+        hold_live();
+        leave_to(inherit);
+    }
     if (!strcmp(mode, "exit")) {
+        pthread_t other; /* ends long before its program does */
+        if (pthread_create(&other, NULL, nothing, NULL) || pthread_join(other, NULL))
+            return 1;
         hold_live();
         return 3;
     }
     if (strstr(mode, "_last")) {
         ends = mode;
-        end_one_by_one();
+        leave_to(be_second);
     }
     say("ready", 0);
     for (;;)
