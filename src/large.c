@@ -9,37 +9,48 @@ enum { PUT_AT_ONCE = 16 /* blocks, under one hold of the lock: who waits for it 
 
 /* ---- a block goes ---- */
 
-/* Whether as much is in memory as when that was measured, as far as one page can tell: what was written from its beginning on, and
- * further than before, has the one behind those. Seldom measured ones are counted whole. */
+/* The second time, whether as much is in memory of a mapping as the first time, as far as one page can tell: what was written from its beginning
+ * on, and further than before, has the one behind those. All pages of a run take no longer than one. */
 static bool large_seems_same(const struct large *large) {
     enum pages_density density;
     size_t page = os_page_size(), resident = align_up(large->resident, page);
-    if (large->every == 0 || large->every >= LARGE_MEASURE_WHOLE)
+    if (large->home || large->every != LARGE_MEASURE_FIRST)
         return false;
     return resident >= large->extent || pages_resident(large_unit(large) + resident, page, &density) == 0;
 }
 
+/* Bytes that are in memory of it; what that says of its kind is learned. The lock is not held. */
+static size_t large_count_pages(struct large *large) {
+    enum pages_density density;
+    huge_forget(large_unit(large), large->extent);
+    if (large_seems_same(large))
+        return large->resident;
+    size_t resident = pages_resident(large_unit(large), large->extent, &density);
+    if (large_tells(large, large->extent))
+        huge_learn(large_unit(large), large->extent, density);
+    else if (!large->home)
+        huge_leave(large_unit(large), large->extent);
+    if (large->fresh && large->home)
+        dense_tell(dense_kind_of_run(large->extent >> UNIT_SHIFT), resident, large->extent);
+    large->fresh = false;
+    return resident;
+}
+
+/* As it looks by now, and when it is to be looked at next. */
+static void large_note_resident(struct large *large, size_t resident) {
+    size_t before = large->resident, change = resident > before ? resident - before : before - resident;
+    bool same = large->every > 0 && change <= large->extent / LARGE_MEASURE_SAME;
+    unsigned every = same ? large->every * LARGE_MEASURE_TIMES : LARGE_MEASURE_FIRST;
+    large->resident = resident;
+    large->due = large->every = (uint16_t)(every < LARGE_MEASURE_MOST ? every : LARGE_MEASURE_MOST);
+}
+
 /* Measures what is in memory of a block that has just left; the lock is not held meanwhile. */
 static NOINLINE void large_measure(struct large *large) {
-    size_t before = large->resident;
     favour_release(&larges.lock);
-    huge_forget(large_unit(large), large->extent);
-    if (!large_seems_same(large)) {
-        enum pages_density density;
-        large->resident = pages_resident(large_unit(large), large->extent, &density);
-        if (large_tells(large, large->extent))
-            huge_learn(large_unit(large), large->extent, density);
-        else if (!large->home)
-            huge_leave(large_unit(large), large->extent);
-        if (large->fresh && large->home)
-            dense_tell(dense_kind_of_run(large->extent >> UNIT_SHIFT), large->resident, large->extent);
-        large->fresh = false;
-    }
+    size_t resident = large_count_pages(large);
     favour_take(&larges.lock);
-    size_t change = large->resident > before ? large->resident - before : before - large->resident;
-    bool same = large->every > 0 && change <= large->extent / 16;
-    large->every = !same ? 1 : large->every < LARGE_MEASURE_MOST ? large->every * 4 : large->every;
-    large->due = large->every;
+    large_note_resident(large, resident);
 }
 
 /* Under the lock: it is live no longer, and has been measured. What is not to be held any more is linked to *out. */
@@ -125,11 +136,16 @@ static NOINLINE void large_put(struct large *large) {
         large_let_wait(large);
 }
 
-/* A live block that came to hand often enough: it stays live meanwhile, and nobody else finds it. */
+/* A live block that came to hand often enough: nobody else finds it. Where no sum changes nobody is waited for. */
 static void large_measure_live(struct large *large) {
+    size_t resident = large_count_pages(large);
+    if (LIKELY(large->every > 0 && resident == large->resident)) {
+        large_note_resident(large, resident);
+        return;
+    }
     favour_take(&larges.lock);
     large_leave(large);
-    large_measure(large);
+    large_note_resident(large, resident);
     large_enter(large, large->bytes);
     struct large *out = large_excess();
     favour_release(&larges.lock);

@@ -2,8 +2,8 @@
  *
  * Owns blocks above the largest size class. Up to 1 MiB a block is a run of units in a superslab; above, or for alignments above a unit, it is a
  * mapping of its own. A freed block waits whole (spare.h) for the next request of nearly its size: a program that takes and returns large buffers
- * makes no system calls and faults no pages. How much of it is in memory is measured at its first two frees, then less and less often while that does
- * not change, down to each LARGE_MEASURE_MOST-th; more often than at each LARGE_MEASURE_WHOLE-th by one page only. What live and waiting blocks hold
+ * makes no system calls and faults no pages. How much of it is in memory is measured at its first free, then less and less often while that hardly
+ * changes, down to each LARGE_MEASURE_MOST-th; of a mapping the second time by one page only. What live and waiting blocks hold
  * stays together within three sixteenths above what was once live, and where a new one would bring it above what was once live, what waits serves it.
  * Of what waits longest only the end goes home, as much as is too much. A block that grows is copied into what waits, is warm and has room for it;
  * else it takes its pages along (mremap), into a longer mapping that waits if there is one, and keeps the rest as slack. So does one that shrinks.
@@ -44,8 +44,11 @@
 enum {
     LARGE_WAITING_FEW = 256,
     LARGE_WAITING_MOST = 2048, /* docs/experiments/large-blocks-that-wait.md */
-    LARGE_MEASURE_WHOLE = 64,
-    LARGE_MEASURE_MOST = 1024,
+    LARGE_MEASURE_FIRST = 16,  /* docs/experiments/large-blocks-at-hand.md */
+    LARGE_MEASURE_TIMES = 16,
+    LARGE_MEASURE_SAME =
+        4, /* the part of a block by which what is in memory of it may change, and be the same still */
+    LARGE_MEASURE_MOST = 4096,
     LARGE_GIVE_UP = 32,
     LARGE_RECENT_EXTENT = 4,    /* times as many addresses as bytes in memory may be freed last */
     LARGE_REFILL = 8,           /* blocks that come to hand at once */

@@ -11,7 +11,7 @@ enum {
     BLOCK = 40000,
     ROUNDS = 100,
     WARM_UP = 10,
-    BAR_ASKED = (ROUNDS - WARM_UP) * BLOCKS / 25
+    BAR_ASKED = (ROUNDS - WARM_UP) * BLOCKS / 60
 };
 
 static void take_and_free(void) {

@@ -2438,7 +2438,7 @@ static void large_without_records_takes_nothing(void **state) {
         delete_block(more[count - 1]);
 }
 
-/* However often it was measured the same, a block is measured again before it is freed for the 1025th time. */
+/* However often it was measured the same, a block is measured again before it has been freed LARGE_MEASURE_MOST times more. */
 static void large_is_measured_now_and_then(void **state) {
     (void)state;
     struct large *large = record_of(new_block(2 * MIB));
@@ -2460,7 +2460,14 @@ static void come_back(struct large *large) {
     assert_ptr_equal(record_of(large_new(bytes, UNIT_SIZE, &zeroed)), large);
 }
 
-/* One page tells that more was written from the beginning on; what was written elsewhere is seen when all is counted, now and then. */
+/* ... until it has been measured once more. */
+static void come_back_until_measured(struct large *large) {
+    while (large->due > 0)
+        come_back(large);
+    come_back(large);
+}
+
+/* The second time one page tells that more was written from the beginning on; what was written elsewhere is seen when all is counted. */
 static void large_P2_what_is_written_is_seen(void **state) {
     (void)state;
     static const size_t size = 2 * MIB, half = MIB / 2;
@@ -2470,26 +2477,51 @@ static void large_P2_what_is_written_is_seen(void **state) {
     come_back(large);
     assert_int_equal(large->resident, half);
     uint64_t looks = os_counts.look;
+    large->start[size - 1] = 1;
+    for (unsigned i = 1; i < LARGE_MEASURE_FIRST; i++)
+        come_back(large);
+    assert_int_equal(os_counts.look, looks);
     come_back(large);
     assert_int_equal(os_counts.look, looks + 1);
     assert_int_equal(large->resident, half);
-    memset(large->start, 1, 2 * half);
-    while (large->due > 0)
-        come_back(large);
-    come_back(large);
-    assert_int_equal(large->resident, 2 * half);
-    large->start[size - 1] = 1;
-    for (unsigned i = 0; i < 2 * LARGE_MEASURE_WHOLE; i++)
-        come_back(large);
-    assert_int_equal(large->resident, 2 * half + os_page_size());
-    memset(large->start, 1, size); /* what is there whole cannot become more */
-    for (unsigned i = 0; i <= LARGE_MEASURE_MOST && large->resident < size; i++)
-        come_back(large);
+    come_back_until_measured(large);
+    assert_int_equal(large->resident, half + os_page_size());
+    memset(
+        large->start, 1,
+        size); /* so much more that it is looked at as in the beginning; and what is there whole cannot become more */
+    come_back_until_measured(large);
     assert_int_equal(large->resident, size);
+    assert_int_equal(large->every, LARGE_MEASURE_FIRST);
     looks = os_counts.look;
-    for (unsigned i = 0; i < LARGE_MEASURE_WHOLE / 4; i++)
-        come_back(large);
+    come_back_until_measured(large);
     assert_int_equal(os_counts.look, looks);
+    large_delete(large);
+}
+
+static void large_P2_what_is_written_further_is_seen_at_the_second_look(void **state) {
+    (void)state;
+    static const size_t size = 2 * MIB, half = MIB / 2;
+    bool zeroed;
+    struct large *large = record_of(large_new(size, UNIT_SIZE, &zeroed));
+    memset(large->start, 1, half);
+    come_back(large);
+    memset(large->start, 1, 2 * half);
+    come_back_until_measured(large);
+    assert_int_equal(large->resident, 2 * half);
+    assert_int_equal(large->every,
+                     LARGE_MEASURE_FIRST * LARGE_MEASURE_TIMES); /* a quarter more is the same still */
+    large_delete(large);
+}
+
+/* All pages of a run take no longer than one. */
+static void large_P2_all_pages_of_a_run_are_counted(void **state) {
+    (void)state;
+    struct large *large = record_of(new_block(MIB));
+    come_back(large);
+    assert_true(large->resident < MIB / 4);
+    memset(large_unit(large) + MIB / 2, 1, MIB / 2);
+    come_back_until_measured(large);
+    assert_true(large->resident >= MIB / 2);
     large_delete(large);
 }
 
@@ -2511,13 +2543,11 @@ static void large_keeps_nothing_near_the_soft_limit(void **state) {
 static void large_freed_last_is_at_hand(void **state) {
     (void)state;
     void *block = new_block(300 * KIB);
-    for (int i = 0; i < 2; i++) {
-        delete_block(block);
-        assert_int_equal(larges.recent.count, 0); /* it was measured */
-        assert_ptr_equal(new_block(300 * KIB), block);
-    }
+    delete_block(block);
+    assert_int_equal(larges.recent.count, 0); /* it was measured */
+    assert_ptr_equal(new_block(300 * KIB), block);
     size_t held = larges.held, mapped = superslab_mapped_bytes();
-    for (int i = 0; i < 3; i++) {
+    for (unsigned i = 1; i < LARGE_MEASURE_FIRST; i++) {
         delete_block(block);
         assert_int_equal(larges.recent.count, 1);
         assert_int_equal(spare_resident_bytes(), 0);
@@ -2540,11 +2570,11 @@ static void large_freed_last_is_at_hand(void **state) {
     check_cache();
 }
 
-/* Frees each block three times: the third time it need not be measured. */
+/* Frees each block twice: the second time it need not be measured. */
 static void delete_to_hand(void **blocks, unsigned count, size_t size) {
-    for (unsigned i = 0; i < 2 * count; i++) {
-        delete_block(blocks[i % count]);
-        blocks[i % count] = new_dense_block(size);
+    for (unsigned i = 0; i < count; i++) {
+        delete_block(blocks[i]);
+        blocks[i] = new_dense_block(size);
     }
     for (unsigned i = 0; i < count; i++)
         delete_block(blocks[i]);
@@ -3627,6 +3657,8 @@ int main(void) {
         cmocka_unit_test_setup(large_clear_touches_what_is_there, setup),
         cmocka_unit_test_setup(large_clear_makes_some_calls, setup),
         cmocka_unit_test_setup(large_P2_what_is_written_is_seen, setup),
+        cmocka_unit_test_setup(large_P2_what_is_written_further_is_seen_at_the_second_look, setup),
+        cmocka_unit_test_setup(large_P2_all_pages_of_a_run_are_counted, setup),
         cmocka_unit_test_setup(large_keeps_nothing_near_the_soft_limit, setup),
         cmocka_unit_test_setup(large_freed_last_is_at_hand, setup),
         cmocka_unit_test_setup(large_P2_what_was_measured_long_ago_goes_home, setup),

@@ -232,6 +232,14 @@ static void large_P4_what_has_to_be_measured_comes_to_hand_then(void **state) {
     assert_false(large_is_due_at_hand(large)); /* not at this free */
     large->due = 0;
     assert_true(large_is_due_at_hand(large));
+    uint32_t turns = larges.lock.turns;
+    delete_block(block); /* as much as before: nobody is waited for */
+    assert_int_equal(larges.lock.turns, turns);
+    assert_int_equal(recent_of(&hands[0])->count, 1);
+    assert_int_equal(large->every, LARGE_MEASURE_FIRST * LARGE_MEASURE_TIMES);
+    assert_int_equal(large->due + 1, large->every);
+    assert_ptr_equal(new_block(FRESH), block);
+    large->due = 0;
     memset(block, 1, FRESH);
     delete_block(block); /* again, with more in memory */
     assert_int_equal(large->resident, FRESH);
