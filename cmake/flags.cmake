@@ -7,12 +7,12 @@
 set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g")
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g")
 
-# asan, ubsan, tsan and aarch64 are other ways to compile a variant, not variants of the source.
+# asan, ubsan, tsan, aarch64 and musl are other ways to compile a variant, not variants of the source.
 set(HAKMEM_SANITIZE_asan address)
 set(HAKMEM_SANITIZE_ubsan undefined)
 set(HAKMEM_SANITIZE_tsan thread)
 set(HAKMEM_SANITIZE "${HAKMEM_SANITIZE_${HAKMEM_VARIANT}}")
-if(HAKMEM_VARIANT STREQUAL "aarch64")
+if(HAKMEM_VARIANT MATCHES "^(aarch64|musl)$")
     set(HAKMEM_SOURCE_VARIANT STANDARD)
 elseif(HAKMEM_SANITIZE)
     set(HAKMEM_SOURCE_VARIANT CHECK)
@@ -70,7 +70,8 @@ function(hakmem_test_flags target)
         C_STANDARD 11 C_EXTENSIONS ON CXX_STANDARD 17 CXX_EXTENSIONS ON POSITION_INDEPENDENT_CODE ON)
     target_compile_definitions(${target} PRIVATE
         HAKMEM_VARIANT_${HAKMEM_SOURCE_VARIANT} ${HAKMEM_BOX_DEFINITIONS})
-    target_compile_options(${target} PRIVATE ${HAKMEM_NO_BUILTIN} -Wall -Wextra ${HAKMEM_SANITIZE_FLAGS})
+    target_compile_options(${target} PRIVATE ${HAKMEM_NO_BUILTIN} -Wall -Wextra ${HAKMEM_SANITIZE_FLAGS}
+        ${HAKMEM_KERNEL_HEADERS})
     target_link_options(${target} PRIVATE ${HAKMEM_SANITIZE_FLAGS})
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
 endfunction()

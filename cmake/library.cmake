@@ -55,7 +55,10 @@ if(shared_only AND NOT HAKMEM_SANITIZE MATCHES "address|thread") # whose dlopen 
     target_sources(hakmem PRIVATE ${shared_only})
     hakmem_library_flags(hakmem)
 endif()
-if(NOT HAKMEM_SANITIZE)
+# For musl it names no libc that it needs: a program that is linked with glibc and inherits LD_PRELOAD could not start for want of musl's.
+if(HAKMEM_VARIANT STREQUAL "musl")
+    target_link_options(hakmem PRIVATE -nostdlib)
+elseif(NOT HAKMEM_SANITIZE)
     target_link_options(hakmem PRIVATE -Wl,-z,defs)
 endif()
 set(flags -Wl,-z,nodelete -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--as-needed -Wl,--hash-style=gnu)

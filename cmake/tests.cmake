@@ -80,6 +80,36 @@ function(hakmem_runs_here result labels variants)
     endif()
 endfunction()
 
+# With musl, whole programs in C of these rooms run as in standard, but for what musl itself does otherwise.
+set(HAKMEM_ROOMS_WITH_MUSL bars fault home lifecycle limits model stress)
+set(HAKMEM_NOT_WITH_MUSL
+    home_from_libc_calloc home_from_libc_realloc home_from_libc_samples # they are about glibc's argz
+    home_filter_allowed # its filter is for the calls that glibc's streams make
+    lifecycle_cancellation # asynchronous: handlers begin with a stack that is not aligned
+    lifecycle_contexts # there is no makecontext
+    lifecycle_dlopen_late # nothing is opened that has thread-local storage as ours
+    lifecycle_exit_while_allocating lifecycle_last_thread # a child whose first thread ends by pthread_exit hangs, with musl's malloc, too
+    lifecycle_fork_in_fork lifecycle_fork_streams) # docs/limits.md, With musl
+
+# Debian's musl brings no headers of the kernel: those of linux-libc-dev are taken without glibc's, beside which they lie.
+if(HAKMEM_VARIANT STREQUAL "musl")
+    execute_process(COMMAND ${CMAKE_C_COMPILER} -print-multiarch OUTPUT_VARIABLE triplet OUTPUT_STRIP_TRAILING_WHITESPACE)
+    file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/kernel-headers)
+    foreach(headers linux asm-generic ${triplet}/asm)
+        get_filename_component(name ${headers} NAME)
+        file(CREATE_LINK /usr/include/${headers} ${PROJECT_BINARY_DIR}/kernel-headers/${name} SYMBOLIC)
+    endforeach()
+    set(HAKMEM_KERNEL_HEADERS -idirafter${PROJECT_BINARY_DIR}/kernel-headers)
+endif()
+
+function(hakmem_runs_with_musl result name)
+    string(REGEX REPLACE "_.*" "" room ${name})
+    if(HAKMEM_VARIANT STREQUAL "musl" AND "standard" IN_LIST ARGN AND room IN_LIST HAKMEM_ROOMS_WITH_MUSL AND
+       NOT name IN_LIST HAKMEM_NOT_WITH_MUSL)
+        set(${result} TRUE PARENT_SCOPE)
+    endif()
+endfunction()
+
 function(hakmem_add_skipped name reason labels)
     add_test(NAME ${name} COMMAND sh -c "echo 'SKIP: ${reason}'; exit 77")
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 LABELS "${labels}")
@@ -176,6 +206,10 @@ function(hakmem_test)
         message(FATAL_ERROR "hakmem_test(NAME n SOURCES ...): cannot use '${T_UNPARSED_ARGUMENTS}' in: ${ARGN}")
     endif()
     hakmem_runs_here(here "${T_LABELS}" "${T_VARIANTS}")
+    if(NOT T_VARIANTS)
+        set(T_VARIANTS standard)
+    endif()
+    hakmem_runs_with_musl(here ${T_NAME} ${T_VARIANTS})
     # A preloaded library and these two sanitizers both want to be malloc.
     if(NOT here OR (T_PRELOAD AND HAKMEM_SANITIZE MATCHES "address|thread"))
         return()
@@ -191,6 +225,9 @@ function(hakmem_test)
         list(APPEND link LINK_ARCHIVE)
     endif()
     hakmem_link_test(test_${T_NAME} ${link})
+    if(HAKMEM_VARIANT STREQUAL "musl" AND T_PRELOAD)
+        target_link_libraries(test_${T_NAME} PRIVATE hakmem) # which has malloc_trim; musl has none
+    endif()
     if(T_NEEDS)
         add_dependencies(test_${T_NAME} ${T_NEEDS})
     endif()

@@ -59,7 +59,7 @@ with_build_lock() {
 
 build_if_stale() {
     is_fresh "$1" && return 0
-    need_to_build
+    need_to_build "$1"
     [ ! -t 2 ] || say "building the $1 variant in build/$1"
     compile "$1" library || fail "building the $1 variant failed (above: the end of its log in build/$1)"
 }

@@ -2,7 +2,7 @@
 #
 # need PACKAGE...      installs what is missing of them; fails when that is impossible
 # offer PACKAGE...     the same, but what cannot be installed is only reported (its tests skip)
-# need_to_build        what `hakmem build` and `hakmem run` need, recognised by the tools, not by package names
+# need_to_build [V]    what `hakmem build` and `hakmem run` need, recognised by the tools, not by package names
 #
 # Root installs directly, anybody else through sudo (which asks for a password only on a terminal).
 
@@ -100,6 +100,7 @@ need_to_build() {
         [ -z "${CC-}" ] || fail "the compiler CC='$CC' does not compile C: correct CC, or unset it to use gcc"
         packages="$packages gcc libc6-dev"
     fi
+    [ "${1-}" != musl ] || command -v musl-gcc >/dev/null 2>&1 || packages="$packages musl-tools"
     [ -n "$packages" ] || return 0
     reason=$(why_not_installable)
     [ -z "$reason" ] || fail "building needs:$packages; $reason. Install them, then run this again"

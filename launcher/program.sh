@@ -3,10 +3,13 @@
 #
 # check_program NAME   returns when it can; else says why, and ends with 127 (something is missing) or 126 (not executable). Where it
 #                      can, but nothing can be preloaded, that is said
+#                      can, but nothing can be preloaded, that is said. Sets `linked_with` to musl for a program that is
 # become NAME WORD...  the program in place of the shell; what the kernel refuses yet is no program of this machine
 
 first_bytes=4096
 carriage_return=$(printf '\r')
+
+linked_with=
 
 is_executable() {
     [ -f "$1" ] && [ -x "$1" ]
@@ -97,12 +100,12 @@ is_static() {
 check_loader() {
     while read -r line; do
         case $line in
-            */ld-musl-*.so*) cannot_run 126 'it is linked with musl, where a library for glibc cannot be preloaded; take a build of it for glibc' ;;
             /*ld*.so*) check_starter "$line" 'it needs the loader' 'install the C library that it was linked with' ;;
             *) continue ;;
         esac
         case $line in
             */ld-linux.so.2 | */ld-linux-armhf.so.3) go_without 'it is a program of 32 bits; take a build of it for 64' ;;
+            */ld-musl-*.so*) linked_with=musl ;;
         esac
         return
     done <<END_OF_STRINGS

@@ -109,6 +109,19 @@ choose_variant() {
     variant=${variant:-standard}
 }
 
+# A program that is linked with musl takes the library that is compiled for it. Where musl is the system's libc, which the shell tells, every variant is.
+choose_libc() {
+    [ "$linked_with" = musl ] || return 0
+    case $(first_strings "$(command -v sh)") in
+        */ld-musl-*) return 0 ;;
+    esac
+    [ "$variant" = standard ] ||
+        cannot_run 126 "it is linked with musl, for which there is the standard variant alone, not $variant"
+    variant=musl
+    ! is_packaged || [ -e "$(library_of musl)" ] ||
+        cannot_run 126 "it is linked with musl, and the library for that is not installed: there is no $(library_of musl)"
+}
+
 # Another allocator in LD_PRELOAD comes first, and the one asked for is never used.
 warn_of_others() {
     for other in $(preloaded); do
@@ -162,6 +175,7 @@ hakmem_run() {
     [ $# -gt 0 ] || refuse "no command given: $run_usage"
     [ -n "$1" ] || refuse "the command is empty: $run_usage"
     check_program "$1"
+    choose_libc
     library=$(library_of "$variant")
     case $library in
         *[\ :]*) fail "the path '$library' has a space or a colon, which LD_PRELOAD cannot carry: move the tree" ;;

@@ -32,7 +32,7 @@ tell_all() {
 
 library_variants='standard fast observe hardened check'
 shipped_variants='standard fast observe hardened'
-test_variants='standard fast observe hardened check asan ubsan tsan aarch64'
+test_variants='standard fast observe hardened check asan ubsan tsan aarch64 musl'
 profiles='speed balanced lean MIXED_TINYV3_C7_SAFE MIXED_TINYV3_C7_BALANCED'
 
 # is_one_of VALUE WORD...

@@ -12,6 +12,8 @@ test_packages() {
     if is_one_of aarch64 $wanted; then
         echo gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
     fi
+    # shellcheck disable=SC2086
+    ! is_one_of musl $wanted || echo musl-tools
     cat "$root"/tests/*/packages.txt 2>/dev/null | sed 's/#.*//'
 }
 
@@ -97,6 +99,14 @@ note_build_failure() {
     } >>"$summary/failures"
 }
 
+# compiler_of VARIANT: the one that its preset names, or nothing.
+compiler_of() {
+    case $1 in
+        aarch64) echo aarch64-linux-gnu-gcc ;;
+        musl) echo musl-gcc ;;
+    esac
+}
+
 # test_variant VARIANT | lab: the tests of the lab alone are tests of the standard variant with the label lab.
 test_variant() {
     variant_tested=$1
@@ -107,9 +117,10 @@ test_variant() {
     fi
     started=$(date +%s)
     say "== $variant_tested: building"
-    if [ "$variant_tested" = aarch64 ] && ! command -v aarch64-linux-gnu-gcc >/dev/null 2>&1; then
-        echo 'aarch64: all skipped: no aarch64-linux-gnu-gcc' >>"$summary/skips"
-        note_row aarch64 0 0 1 0 ''
+    compiler=$(compiler_of "$variant_tested")
+    if [ -n "$compiler" ] && ! command -v "$compiler" >/dev/null 2>&1; then
+        echo "$variant_tested: all skipped: no $compiler" >>"$summary/skips"
+        note_row "$variant_tested" 0 0 1 0 ''
         return 0
     fi
     directory=$build_root/$variant_tested

@@ -40,6 +40,10 @@
 #define HAKMEM_COMMIT "unknown"
 #endif
 
+#ifdef HAKMEM_PREFIX_ONLY
+#define HAKMEM_BOX_serves_libc 0
+#endif
+
 /* BOXES_CHOOSE(given, default): when HAKMEM_BOX_<name> is defined as 0 or 1, BOXES_GIVEN_<value> expands to
  * two arguments and its own value becomes the second one; otherwise the default stays second. */
 #define BOXES_GIVEN_0 ~, 0

@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <malloc.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,13 +97,13 @@ EXPORT int mallopt(int parameter, int value) {
     return lifecycle_forced() ? next_mallopt(parameter, value) : 1;
 }
 
-EXPORT struct mallinfo2 mallinfo2(void) {
+static struct next_info libc_mallinfo2(void) {
     if (lifecycle_forced()) {
         return next_mallinfo2();
     }
     struct stats now;
     stats_collect(&now);
-    return (struct mallinfo2){
+    return (struct next_info){
         .arena = now.mapped_bytes,
         .uordblks = now.live_bytes,
         .fordblks = now.free_bytes,
@@ -117,9 +116,13 @@ static int libc_clamp(size_t bytes) {
 }
 
 /* The older mallinfo, whose fields are too small: they stop at INT_MAX. */
-static struct mallinfo libc_mallinfo(void) {
-    struct mallinfo2 wide = mallinfo2();
-    return (struct mallinfo){
+struct libc_info {
+    int arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, uordblks, fordblks, keepcost;
+};
+
+static struct libc_info libc_mallinfo(void) {
+    struct next_info wide = libc_mallinfo2();
+    return (struct libc_info){
         .arena = libc_clamp(wide.arena),
         .ordblks = libc_clamp(wide.ordblks),
         .smblks = libc_clamp(wide.smblks),
@@ -149,7 +152,7 @@ EXPORT int malloc_info(int flags, FILE *stream) {
     if (flags != 0) {
         return EINVAL;
     }
-    struct mallinfo2 info = mallinfo2();
+    struct next_info info = libc_mallinfo2();
     int printed = fprintf(stream,
                           "<malloc version=\"1\">\n"
                           "<total type=\"live\" size=\"%zu\"/>\n"

@@ -7,12 +7,14 @@
 #include "os.h"
 
 #include <dlfcn.h>
-#include <linux/seccomp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#define DEEPBIND 8       /* RTLD_DEEPBIND of glibc; musl has no such flag */
+#define SECCOMP_STRICT 1 /* linux/seccomp.h */
 
 /* A library that is opened with RTLD_DEEPBIND finds libc's malloc and free before ours, while what libc and all others
  * give it is ours: it would free that into libc's heap. So the flag is left out. The last call must be a jump: libc looks
@@ -27,7 +29,7 @@ EXPORT void *dlopen(const char *file, int mode) {
             return NULL; /* dlerror knows why */
         atomic_store_explicit(&libc_next, next, memory_order_relaxed);
     }
-    return next(file, lifecycle_forced() ? mode : mode & ~RTLD_DEEPBIND);
+    return next(file, lifecycle_forced() ? mode : mode & ~DEEPBIND);
 }
 
 /* A filter of system calls may kill for any call that asks whether there is one. Who sets one says so here first: libseccomp, and whoever may
@@ -43,7 +45,7 @@ EXPORT int prctl(int option, ...) {
         janitor_note_filter();
     /* The processor's counter is forbidden, by mode 1 of filters, too. */
     if ((option == PR_SET_TSC && words[0] == PR_TSC_SIGSEGV) ||
-        (option == PR_SET_SECCOMP && words[0] == SECCOMP_MODE_STRICT))
+        (option == PR_SET_SECCOMP && words[0] == SECCOMP_STRICT))
         os_note_no_clock();
     return (int)syscall(SYS_prctl, (long)option, words[0], words[1], words[2], words[3]);
 }

@@ -18,7 +18,7 @@ extern __typeof__(dlsym) dlsym WEAK;
     NEXT(usable_size, "malloc_usable_size", size_t, (void *), true) \
     NEXT(trim, "malloc_trim", int, (size_t), false)                 \
     NEXT(mallopt, "mallopt", int, (int, int), false)                \
-    NEXT(mallinfo2, "mallinfo2", struct mallinfo2, (void), false)   \
+    NEXT(mallinfo2, "mallinfo2", struct next_info, (void), false)   \
     NEXT(malloc_stats, "malloc_stats", void, (void), false)
 
 static struct {
@@ -102,8 +102,8 @@ int next_mallopt(int parameter, int value) {
     return next_table.mallopt != NULL ? next_table.mallopt(parameter, value) : 0;
 }
 
-struct mallinfo2 next_mallinfo2(void) {
-    static const struct mallinfo2 nothing;
+struct next_info next_mallinfo2(void) {
+    static const struct next_info nothing;
     return next_table.mallinfo2 != NULL ? next_table.mallinfo2() : nothing;
 }
 

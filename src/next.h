@@ -16,7 +16,6 @@
 #ifndef HAKMEM_NEXT_H
 #define HAKMEM_NEXT_H
 
-#include <malloc.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -38,7 +37,12 @@ size_t next_usable_size(void *block);
 
 int next_trim(size_t pad);
 int next_mallopt(int parameter, int value);
-struct mallinfo2 next_mallinfo2(void);
+/* What glibc's mallinfo2 returns (mallinfo(3)), by a name of its own: glibc before 2.33 and musl have no such struct. */
+struct next_info {
+    size_t arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, uordblks, fordblks, keepcost;
+};
+
+struct next_info next_mallinfo2(void);
 void next_malloc_stats(void);
 
 #endif

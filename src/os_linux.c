@@ -8,8 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/futex.h>
-#include <linux/membarrier.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -32,6 +30,12 @@
 #define PR_SET_VMA 0x53564d41
 #define PR_SET_VMA_ANON_NAME 0
 #endif
+
+/* The kernel's words, by its numbers: a system with musl may have no headers of it (linux/futex.h, linux/membarrier.h). */
+#define OS_FUTEX_WAIT_PRIVATE (0 | 128)
+#define OS_FUTEX_WAKE_PRIVATE (1 | 128)
+#define OS_MEMBARRIER_PRIVATE_EXPEDITED (1 << 3)
+#define OS_MEMBARRIER_REGISTER_PRIVATE_EXPEDITED (1 << 4)
 
 #define OS_MREMAP_DONTUNMAP 4 /* older headers do not name it */
 #define OS_MAP_FIXED_NOREPLACE 0x100000
@@ -573,7 +577,7 @@ _Noreturn void os_exit(int status) {
 void os_wait(_Atomic uint32_t *word, uint32_t expected) {
     int error;
     os_count(&os_counts.wait);
-    os_call(&error, SYS_futex, (long)word, FUTEX_WAIT_PRIVATE, expected, 0, 0, 0);
+    os_call(&error, SYS_futex, (long)word, OS_FUTEX_WAIT_PRIVATE, expected, 0, 0, 0);
     if (error == ENOSYS || error == EPERM)
         os_call(&error, SYS_sched_yield, 0, 0, 0, 0, 0, 0);
 }
@@ -581,7 +585,7 @@ void os_wait(_Atomic uint32_t *word, uint32_t expected) {
 void os_wait_for(_Atomic uint32_t *word, uint32_t expected, uint64_t ns) {
     int error;
     struct timespec limit = {.tv_sec = (time_t)(ns / OS_NANOSECONDS), .tv_nsec = (long)(ns % OS_NANOSECONDS)};
-    os_call(&error, SYS_futex, (long)word, FUTEX_WAIT_PRIVATE, expected, (long)&limit, 0, 0);
+    os_call(&error, SYS_futex, (long)word, OS_FUTEX_WAIT_PRIVATE, expected, (long)&limit, 0, 0);
     if (error == ENOSYS || error == EPERM)
         os_call(&error, SYS_nanosleep, (long)&limit, 0, 0, 0, 0, 0);
 }
@@ -594,7 +598,7 @@ bool os_barrier_ready(void) {
 bool os_barrier_prepare(void) {
     int error;
     if (os_knows_of_filter() ||
-        os_call(&error, SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0) != 0)
+        os_call(&error, SYS_membarrier, OS_MEMBARRIER_REGISTER_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0) != 0)
         return false;
     atomic_store_explicit(&os_state.barrier, true, memory_order_relaxed);
     return true;
@@ -603,7 +607,7 @@ bool os_barrier_prepare(void) {
 bool os_barrier_everywhere(void) {
     int error;
     return !os_knows_of_filter() && (os_barrier_ready() || os_barrier_prepare()) &&
-           os_call(&error, SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0) == 0;
+           os_call(&error, SYS_membarrier, OS_MEMBARRIER_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0) == 0;
 }
 
 void os_note_no_clock(void) {
@@ -644,7 +648,7 @@ bool os_addresses_are_few(void) {
 void os_wake(_Atomic uint32_t *word, unsigned waiters) {
     int error;
     os_count(&os_counts.wake);
-    os_call(&error, SYS_futex, (long)word, FUTEX_WAKE_PRIVATE, waiters, 0, 0, 0);
+    os_call(&error, SYS_futex, (long)word, OS_FUTEX_WAKE_PRIVATE, waiters, 0, 0, 0);
 }
 
 bool os_secure(void) {

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
-#include <linux/kcmp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -20,6 +19,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#define OS_KCMP_VM 1 /* linux/kcmp.h */
 
 extern void *__libc_stack_end WEAK;      /* as in os_linux.c */
 extern char __libc_single_threaded WEAK; /* of glibc since 2.32: false once a thread is to be made */
@@ -137,7 +138,7 @@ COLD bool os_shares_memory(void) {
     if (os_is_filtered()) /* it may kill for that */
         return true;
     long parent = os_ask(&error, SYS_getppid, 0, 0, 0, 0, 0, 0);
-    long order = os_ask(&error, SYS_kcmp, os_process_number(), parent, KCMP_VM, 0, 0, 0);
+    long order = os_ask(&error, SYS_kcmp, os_process_number(), parent, OS_KCMP_VM, 0, 0, 0);
     return error != 0 || order == 0;
 }
 

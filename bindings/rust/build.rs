@@ -51,11 +51,11 @@ fn refuse_other_systems() {
     let is =
         |key: &str, wanted: &[&str]| wanted.contains(&env::var(key).unwrap_or_default().as_str());
     if !is("CARGO_CFG_TARGET_OS", &["linux"])
-        || !is("CARGO_CFG_TARGET_ENV", &["gnu"])
+        || !is("CARGO_CFG_TARGET_ENV", &["gnu", "musl"])
         || !is("CARGO_CFG_TARGET_ARCH", &["x86_64", "aarch64"])
         || !is("CARGO_CFG_TARGET_POINTER_WIDTH", &["64"])
     {
-        eprintln!("hakmem is for Linux with glibc on x86-64 and aarch64, not for {target}");
+        eprintln!("hakmem is for Linux with glibc or musl on x86-64 and aarch64, not for {target}");
         std::process::exit(1);
     }
 }

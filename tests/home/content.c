@@ -18,6 +18,8 @@ static _Atomic(void *) handed[HANDED]; /* blocks on their way to another thread 
 static _Atomic bool done;
 
 #ifndef TESTED_PREFIXED
+extern int malloc_trim(size_t pad); /* which musl's malloc.h does not name */
+
 static size_t hakmem_purge_of_library(void) {
     size_t (*purge)(void) = (__typeof__(&hakmem_purge))dlsym(RTLD_DEFAULT, "hakmem_purge");
     return purge != NULL ? purge() : (size_t)malloc_trim(0);

@@ -139,7 +139,13 @@ starts_with 127 "its first line names the interpreter 'no-such-python', which is
 starts_with 126 "its first line names the interpreter '/etc/passwd', which is no file that may be executed" '#!/etc/passwd\n'
 starts_with 127 'its first line ends with a carriage return' '#!/bin/sh\r\n'
 starts_with 127 "it needs the loader '/lib/ld-nowhere.so.1', which is not there" '\177ELF\0\0/lib/ld-nowhere.so.1\0'
-starts_with 126 'it is linked with musl, where a library for glibc cannot be preloaded' '\177ELF\0\0/lib/ld-musl-x86_64.so.1\0'
+starts_with 127 "it needs the loader '/no/ld-musl-x86_64.so.1', which is not there" '\177ELF\0\0/no/ld-musl-x86_64.so.1\0'
+printf '#!/bin/sh\n' >"$work/ld-musl-x86_64.so.1"
+chmod +x "$work/ld-musl-x86_64.so.1"
+printf '\177ELF\0\0%s\0' "$work/ld-musl-x86_64.so.1" >"$work/started"
+try "$tree/hakmem" run --variant fast -- "$work/started"
+expect_status 126 'a program that is linked with musl, in another variant'
+expect_words err 'it is linked with musl, for which there is the standard variant alone, not fast' 'musl, in another variant'
 for line in '#!/bin/sh' '#!/usr/bin/env sh' '#! /usr/bin/env -S sh -e' '' '#!'; do
     printf '%s\necho started\n' "$line" >"$work/started"
     chmod +x "$work/started"

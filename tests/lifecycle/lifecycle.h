@@ -43,6 +43,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#ifndef __GLIBC__ /* musl's malloc.h has not what it has not */
+extern int malloc_trim(size_t pad);
+#endif
+
 enum { SKIPPED = 77, SLOTS = 96, CHILD_SECONDS = 100 };
 
 static inline void check_failed(const char *condition, const char *file, int line) {

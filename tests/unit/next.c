@@ -41,8 +41,8 @@ static int their_mallopt(int parameter, int value) {
     return parameter + value;
 }
 
-static struct mallinfo2 their_mallinfo2(void) {
-    return (struct mallinfo2){.arena = 42};
+static struct next_info their_mallinfo2(void) {
+    return (struct next_info){.arena = 42};
 }
 
 static void their_malloc_stats(void) {

@@ -1,0 +1,9 @@
+# Toolchain: compile for programs that are linked with musl, with Debian's musl-gcc (package musl-tools). Where musl is the system's libc, as
+# in Alpine, every preset does without this file.
+
+set(CMAKE_C_COMPILER musl-gcc)
+set(CMAKE_CXX_COMPILER CMAKE_CXX_COMPILER-NOTFOUND) # there is none
+set(CMAKE_FIND_ROOT_PATH /usr/lib/musl)
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
