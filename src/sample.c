@@ -221,8 +221,8 @@ static int sample_backtrace(void **found, int most) {
 /* Returns how many: the innermost are not the library's own. */
 static uint32_t sample_callers(uintptr_t caller, uintptr_t callers[SAMPLE_DEPTH]) {
     void *found[SAMPLE_DEPTH + OWN_CALLERS] = {(void *)caller};
-    int kept = errno, first = 0, count = sample_state.unwinds;
-    if (count > 0 && !sample_is_unwinder(caller))
+    int kept = errno, first = 0, count = caller != 0;
+    if (sample_state.unwinds && !sample_is_unwinder(caller))
         count = sample_backtrace(found, ARRAY_LENGTH(found));
     errno = kept;
     while (first < count && (uintptr_t)found[first] >= sample_state.own_from &&

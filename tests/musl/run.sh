@@ -22,6 +22,12 @@ expect "hakmem $version" 'a program that is linked with musl' "$("$hakmem" run -
 expect "hakmem $version" 'what it starts, which is linked with musl' "$("$hakmem" run -- "$program" "$program")"
 expect 'libhakmem-musl.so' 'what it starts, which is linked with glibc' "$("$hakmem" run -- "$program" cat /proc/self/maps)"
 expect 'summary of musl_program' 'a summary' "$("$hakmem" run --stats -- "$program" 2>&1)"
+if [ -x "$TESTED_SOURCE_DIR/build/venv/bin/python" ]; then
+    profile=$(mktemp)
+    trap 'rm -f "$profile"' EXIT
+    expect keep_much 'who holds memory' "$("$hakmem" run --sample 64k --heap "$profile" -- "$program" keep 2>&1)"
+    expect 'live blocks' 'where memory is' "$("$hakmem" run --explain -- "$program" keep 2>&1)"
+fi
 words=$("$hakmem" run --variant hardened -- "$program" 2>&1)
 status=$?
 [ $status -eq 126 ] || { echo "another variant: status $status"; exit 1; }

@@ -226,7 +226,6 @@ static void sample_nothing_before_it_is_prepared(void **state) {
     assert_int_equal(count_sites(), 1);
 }
 
-/* It would look for its library each time, from wherever the program allocates. */
 /* Only that it was the unwinder is known. */
 static void sample_does_not_unwind_from_the_unwinder(void **state) {
     (void)state;
@@ -241,6 +240,7 @@ static void sample_does_not_unwind_from_the_unwinder(void **state) {
     assert_int_equal(unwound, 1);
 }
 
+/* It would look for its library each time, from wherever the program allocates. Who called is known without. */
 static void sample_asks_no_more_where_nothing_unwinds(void **state) {
     (void)state;
     atomic_store(&sample_state.stage, SAMPLE_UNPREPARED);
@@ -251,7 +251,8 @@ static void sample_asks_no_more_where_nothing_unwinds(void **state) {
     took(0, 16);
     took(1, 16);
     assert_int_equal(unwound, 0);
-    assert_int_equal(sample_state.newest->depth, 0);
+    assert_int_equal(sample_state.newest->depth, 1);
+    assert_int_equal(sample_state.newest->callers[0], 0x5000);
     check_site(sample_state.newest, 2, 32, 2, 32);
 }
 
