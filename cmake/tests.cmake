@@ -89,7 +89,7 @@ set(HAKMEM_NOT_WITH_MUSL
     lifecycle_contexts # there is no makecontext
     lifecycle_dlopen_late # nothing is opened that has thread-local storage as ours
     lifecycle_exit_while_allocating lifecycle_last_thread # a child whose first thread ends by pthread_exit hangs, with musl's malloc, too
-    lifecycle_fork_in_fork lifecycle_fork_streams) # docs/limits.md, With musl
+    lifecycle_fork_in_fork lifecycle_fork_streams) # docs/musl.md, What is different
 
 # Debian's musl brings no headers of the kernel: those of linux-libc-dev are taken without glibc's, beside which they lie.
 if(HAKMEM_VARIANT STREQUAL "musl")

@@ -2,7 +2,6 @@
 # say no more than "not found", also of a script whose interpreter is missing.
 #
 # check_program NAME   returns when it can; else says why, and ends with 127 (something is missing) or 126 (not executable). Where it
-#                      can, but nothing can be preloaded, that is said
 #                      can, but nothing can be preloaded, that is said. Sets `linked_with` to musl for a program that is
 # become NAME WORD...  the program in place of the shell; what the kernel refuses yet is no program of this machine
 
