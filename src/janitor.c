@@ -217,19 +217,23 @@ static int janitor_start(void) {
     int kept = errno, refused = janitor_may_not_start();
     __typeof__(janitor.create) create = janitor.create ? janitor.create : &pthread_create;
     sigset_t all;
-    pthread_attr_t attributes;
+    /* The library for musl may be in a program with glibc, whose attributes are longer on aarch64: 64 bytes for 56. */
+    union {
+        pthread_attr_t it;
+        char room[2 * sizeof(pthread_attr_t)];
+    } attributes;
     pthread_t thread;
-    if (refused == 0 && (refused = pthread_attr_init(&attributes)) == 0) {
+    if (refused == 0 && (refused = pthread_attr_init(&attributes.it)) == 0) {
         refused = EINVAL;
         sigfillset(&all);
-        pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+        pthread_attr_setdetachstate(&attributes.it, PTHREAD_CREATE_DETACHED);
         pthread_sigmask(SIG_SETMASK, &all, &janitor.mask);
         for (size_t stack = STACK_LEAST; refused == EINVAL && stack <= STACK_MOST; stack *= 4) {
-            pthread_attr_setstacksize(&attributes, stack);
-            refused = create(&thread, &attributes, janitor_run, NULL);
+            pthread_attr_setstacksize(&attributes.it, stack);
+            refused = create(&thread, &attributes.it, janitor_run, NULL);
         }
         pthread_sigmask(SIG_SETMASK, &janitor.mask, NULL);
-        pthread_attr_destroy(&attributes);
+        pthread_attr_destroy(&attributes.it);
     }
     errno = kept; /* P3 */
     return refused;

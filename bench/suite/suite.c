@@ -15,7 +15,7 @@ struct runner {
     struct suite_thread thread;
     pthread_barrier_t *start, *finish;
     uint64_t operations;
-    unsigned long handle;
+    pthread_t handle;
 };
 
 void suite_fail(const char *message) {
@@ -23,14 +23,14 @@ void suite_fail(const char *message) {
     exit(1);
 }
 
-unsigned long suite_start(void *(*function)(void *), void *argument) {
+pthread_t suite_start(void *(*function)(void *), void *argument) {
     pthread_t thread;
     if (pthread_create(&thread, NULL, function, argument) != 0)
         suite_fail("no new thread");
     return thread;
 }
 
-void suite_join(unsigned long thread) {
+void suite_join(pthread_t thread) {
     pthread_join(thread, NULL);
 }
 

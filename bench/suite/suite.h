@@ -10,6 +10,7 @@
 #ifndef HAKMEM_BENCH_SUITE_H
 #define HAKMEM_BENCH_SUITE_H
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -50,8 +51,8 @@ _Noreturn
 void suite_fail(const char *message);
 
 // pthread_create and pthread_join that cannot fail.
-unsigned long suite_start(void *(*function)(void *), void *argument);
-void suite_join(unsigned long thread);
+pthread_t suite_start(void *(*function)(void *), void *argument);
+void suite_join(pthread_t thread);
 
 #ifdef __cplusplus
 }
