@@ -294,12 +294,14 @@ static bool janitor_is_asked_for_threads(void) {
     return janitor.asked == JANITOR_ASKED;
 }
 
-/* In a process of one thread libc and libstdc++ spare atomic operations (putc, shared_ptr), and some calls of the system are allowed that are
- * not in one of two. `waiting` is in no slab; what slabs hold that is free is what the heap has had out and has not now. With a soft limit the
- * thread listens to what the kernel says of its memory. */
+/* In a process of one thread libc and libstdc++ spare atomic operations (putc, shared_ptr; musl, its locks), and some calls of the system are
+ * allowed that are not in one of two. `waiting` is in no slab; what slabs hold that is free is what the heap has had out and has not now. With
+ * a soft limit the thread listens to what the kernel says of its memory. Where libc does not tell whether there is one thread the kernel is
+ * asked, each time that JANITOR_LEAST bytes were freed, until there is a second. */
 static COLD bool janitor_is_worth_a_thread(struct heap *heap, size_t waiting) {
-    if (!janitor.allowed || !os_is_alone(false) || limit_is_watching() ||
-        atomic_load_explicit(&janitor.state, memory_order_relaxed) != JANITOR_NONE)
+    if (!janitor.allowed || limit_is_watching() ||
+        atomic_load_explicit(&janitor.state, memory_order_relaxed) != JANITOR_NONE ||
+        !os_is_alone(!os_libc_tells()))
         return true;
     size_t fallen = heap ? heap_fallen_bytes(heap) : 0, rests = fallen > waiting ? fallen : waiting,
            most = purge_keep_free / ALONE_KEPT;

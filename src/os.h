@@ -166,6 +166,9 @@ bool os_barrier_ready(void);
  * hardly begun (the links of /proc/self/task are two more than threads). False: it may have. */
 bool os_is_alone(bool ask);
 
+/* Whether libc says that at all: glibc since 2.32 does, musl does not. */
+bool os_libc_tells(void);
+
 /* True when the process's first thread has ended, and of its threads `threads` are left, that one included (/proc/self); then *status is how,
  * as waitpid has it. */
 bool os_first_has_ended(unsigned threads, int *status);

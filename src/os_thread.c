@@ -43,8 +43,12 @@ size_t os_thread_count(void) {
     return tasks.st_nlink - OTHER_LINKS;
 }
 
+bool os_libc_tells(void) {
+    return &__libc_single_threaded != NULL;
+}
+
 bool os_is_alone(bool ask) {
-    if (&__libc_single_threaded && __libc_single_threaded)
+    if (os_libc_tells() && __libc_single_threaded)
         return true;
     return ask && !os_knows_of_filter() && os_thread_count() == 1;
 }
