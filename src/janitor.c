@@ -23,6 +23,7 @@ enum { ALONE_PART = 8, ALONE_KEPT = 4 };
 enum { PATIENCE = 10 };            /* looks without a result */
 enum { COLLECT_PART = 4 };         /* of HAKMEM_KEEP_FREE: so much is taken until it collects */
 #define TRY_AGAIN_NS 1000000000    /* where there were too many threads */
+#define ALONE_NS 10000000ULL       /* so long a program counts as one of one thread, without a question */
 #define ASK_FIRST_NS 1000000000ULL /* until the first question whether anybody is left */
 #define FILTER_LOOK_NS 100000ULL   /* while it goes, because of a filter */
 enum { FILTER_LOOKS = 1000 };
@@ -38,12 +39,13 @@ _Atomic bool janitor_awake;
 _Atomic size_t janitor_taken_most = JANITOR_NEVER;
 
 static struct {
-    _Atomic uint32_t state;   /* enum janitor_state; whoever takes it from NONE to STARTING starts it */
-    _Atomic uint32_t awake;   /* futex: the thread sleeps while it is 0 */
-    _Atomic uint32_t threads; /* that have come and not gone */
-    _Atomic uint32_t gone;    /* futex: times that the last of them went */
-    _Atomic uint64_t looked;  /* ns: when a slow path did the janitor's work last */
-    _Atomic uint64_t again;   /* ns: there were too many threads, until then none is tried to be started */
+    _Atomic uint32_t state;       /* enum janitor_state; whoever takes it from NONE to STARTING starts it */
+    _Atomic uint32_t awake;       /* futex: the thread sleeps while it is 0 */
+    _Atomic uint32_t threads;     /* that have come and not gone */
+    _Atomic uint32_t gone;        /* futex: times that the last of them went */
+    _Atomic uint64_t looked;      /* ns: when a slow path did the janitor's work last */
+    _Atomic uint64_t alone_until; /* ns; relaxed: a hint */
+    _Atomic uint64_t again; /* ns: there were too many threads, until then none is tried to be started */
     _Atomic size_t
         overlooked;     /* bytes that waited when they were too few for a second thread; relaxed: a hint */
     _Atomic bool soon;  /* a long block is awaited; relaxed: what is seen late is looked at after the rest */
@@ -294,14 +296,26 @@ static bool janitor_is_asked_for_threads(void) {
     return janitor.asked == JANITOR_ASKED;
 }
 
+/* Where libc does not tell the kernel is asked, which takes 2.5 us (two Zen 5 cores): not for each MiB that is freed. */
+static bool janitor_program_is_alone(void) {
+    if (os_libc_tells())
+        return os_is_alone(false);
+    uint64_t now = os_now_ns();
+    if (now < atomic_load_explicit(&janitor.alone_until, memory_order_relaxed))
+        return true;
+    if (!os_is_alone(true))
+        return false;
+    atomic_store_explicit(&janitor.alone_until, now + ALONE_NS, memory_order_relaxed);
+    return true;
+}
+
 /* In a process of one thread libc and libstdc++ spare atomic operations (putc, shared_ptr; musl, its locks), and some calls of the system are
  * allowed that are not in one of two. `waiting` is in no slab; what slabs hold that is free is what the heap has had out and has not now. With
- * a soft limit the thread listens to what the kernel says of its memory. Where libc does not tell whether there is one thread the kernel is
- * asked, each time that JANITOR_LEAST bytes were freed, until there is a second. */
+ * a soft limit the thread listens to what the kernel says of its memory. */
 static COLD bool janitor_is_worth_a_thread(struct heap *heap, size_t waiting) {
     if (!janitor.allowed || limit_is_watching() ||
         atomic_load_explicit(&janitor.state, memory_order_relaxed) != JANITOR_NONE ||
-        !os_is_alone(!os_libc_tells()))
+        !janitor_program_is_alone())
         return true;
     size_t fallen = heap ? heap_fallen_bytes(heap) : 0, rests = fallen > waiting ? fallen : waiting,
            most = purge_keep_free / ALONE_KEPT;

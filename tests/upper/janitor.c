@@ -66,8 +66,16 @@ static bool fake_prepare(void) {
 /* Of libc's word: a program of one thread. */
 static bool fake_alone;
 
+static bool fake_silent; /* libc does not tell: the kernel is asked */
+static unsigned fake_questions;
+
+static bool fake_libc_tells(void) {
+    return !fake_silent;
+}
+
 static bool fake_is_alone(bool ask) {
-    assert_false(ask);
+    assert_int_equal(ask, fake_silent);
+    fake_questions += ask;
     return fake_alone;
 }
 
@@ -88,6 +96,7 @@ static bool fake_program_asks(const struct os_text *libc) {
 #define os_inherits_filter fake_inherits_filter
 #define os_barrier_prepare fake_prepare
 #define os_is_alone fake_is_alone
+#define os_libc_tells fake_libc_tells
 #include "../../src/janitor.c"
 #undef pthread_create
 #undef os_wait_for
@@ -95,6 +104,7 @@ static bool fake_program_asks(const struct os_text *libc) {
 #undef os_inherits_filter
 #undef os_barrier_prepare
 #undef os_is_alone
+#undef os_libc_tells
 #undef os_program_asks_for_threads
 
 #include <string.h>
@@ -229,7 +239,9 @@ static int setup(void **state) {
     mine.flushed = mine.flushed_before = 0;
     heap_own = &mine;
     taken = given = staying = fallen = 0;
-    fake_alone = false;
+    fake_alone = fake_silent = false;
+    fake_questions = 0;
+    atomic_store(&janitor.alone_until, 0);
     atomic_store(&janitor.overlooked, 0);
     superslab_has_huge = false;
     touched = 2 * JANITOR_LEAST;
@@ -503,6 +515,36 @@ static void janitor_leaves_a_program_of_one_thread_alone(void **state) {
     await_sleep();
     assert_int_equal(fake.looks_here, 14);
     assert_int_equal(fake_asked, 1);
+    let_go();
+}
+
+/* The kernel says so, now and then. */
+static void janitor_asks_where_libc_does_not_tell(void **state) {
+    (void)state;
+    janitor_configure(1, true);
+    fake_alone = fake_silent = true;
+    for (unsigned i = 1; i <= 3; i++) {
+        for (unsigned calls = 0; calls < 100; calls++) {
+            mine.flushed += JANITOR_LEAST;
+            janitor_after_free(outside());
+        }
+        assert_int_equal(atomic_load(&janitor.state), JANITOR_NONE);
+        assert_in_range(fake_questions, i,
+                        50); /* of 100: more than one where this thread had to wait for the processor */
+        fake_questions = i;
+        usleep(2 * ALONE_NS / 1000);
+    }
+    fake_alone = false;
+    mine.flushed += JANITOR_LEAST;
+    janitor_after_free(outside());
+    await_looks(1);
+    await_sleep();
+    unsigned asked = fake_questions;
+    mine.flushed += JANITOR_LEAST; /* there is a second thread */
+    janitor_after_free(outside());
+    await_looks(2);
+    await_sleep();
+    assert_int_equal(fake_questions, asked);
     let_go();
 }
 
@@ -849,6 +891,7 @@ int main(void) {
         cmocka_unit_test_setup(janitor_collects_while_it_rests, setup),
         cmocka_unit_test_setup(janitor_looks_after_what_came_in_huge_pages, setup),
         cmocka_unit_test_setup(janitor_leaves_a_program_of_one_thread_alone, setup),
+        cmocka_unit_test_setup(janitor_asks_where_libc_does_not_tell, setup),
         cmocka_unit_test_setup(janitor_waits_for_a_quarter_of_what_may_be_kept, setup),
         cmocka_unit_test_setup(janitor_of_one_thread_listens_below_a_soft_limit, setup),
         cmocka_unit_test_setup(janitor_gives_up_what_never_rests, setup),
