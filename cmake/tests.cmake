@@ -93,9 +93,8 @@ set(HAKMEM_NOT_WITH_MUSL
 
 # Debian's musl brings no headers of the kernel: those of linux-libc-dev are taken without glibc's, beside which they lie.
 if(HAKMEM_VARIANT STREQUAL "musl")
-    execute_process(COMMAND ${CMAKE_C_COMPILER} -print-multiarch OUTPUT_VARIABLE triplet OUTPUT_STRIP_TRAILING_WHITESPACE)
     file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/kernel-headers)
-    foreach(headers linux asm-generic ${triplet}/asm)
+    foreach(headers linux asm-generic ${HAKMEM_MULTIARCH}/asm)
         get_filename_component(name ${headers} NAME)
         file(CREATE_LINK /usr/include/${headers} ${PROJECT_BINARY_DIR}/kernel-headers/${name} SYMBOLIC)
     endforeach()

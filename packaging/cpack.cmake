@@ -18,15 +18,18 @@ if(HAKMEM_DPKG)
     # The one that it was built with: which versions of its symbols the linker has taken depends on that.
     execute_process(COMMAND ${CMAKE_C_COMPILER} ${HAKMEM_TARGET_FLAGS} -E -dM -include features.h -x c /dev/null
         OUTPUT_VARIABLE glibc ERROR_QUIET)
-    string(REGEX REPLACE ".*__GLIBC_MINOR__[ \t]+([0-9]+).*" "\\1" glibc "${glibc}")
-    set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.${glibc})")
+    set(needs)
+    if(glibc MATCHES "__GLIBC_MINOR__[ \t]+([0-9]+)") # not so with musl, where it names no libc
+        list(APPEND needs "libc6 (>= 2.${CMAKE_MATCH_1})")
+    endif()
     set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
     if(HAKMEM_LIBRARY_NAME STREQUAL hakmem)
         set(CPACK_DEBIAN_PACKAGE_SUGGESTS "python3 (>= 3.11), python3-venv") # `hakmem explain` and its like
     else()
-        string(APPEND CPACK_DEBIAN_PACKAGE_DEPENDS ", hakmem (= ${PROJECT_VERSION})")
+        list(APPEND needs "hakmem (= ${PROJECT_VERSION})")
         set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_SOURCE_DIR}/packaging/cpack-variant.cmake)
     endif()
+    list(JOIN needs ", " CPACK_DEBIAN_PACKAGE_DEPENDS)
     set(CPACK_DEBIAN_PACKAGE_SECTION libs)
     # Else that of the machine that builds.
     if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
