@@ -2,6 +2,9 @@
 # in Alpine, every preset does without this file.
 
 set(CMAKE_C_COMPILER musl-gcc)
+if(CMAKE_HOST_SYSTEM_PROCESSOR STREQUAL "aarch64") # else gcc calls functions of its libgcc, which is made for glibc and asks that for __getauxval
+    set(CMAKE_C_FLAGS_INIT -mno-outline-atomics)
+endif()
 set(CMAKE_CXX_COMPILER CMAKE_CXX_COMPILER-NOTFOUND) # there is none
 execute_process(COMMAND musl-gcc -print-multiarch OUTPUT_VARIABLE HAKMEM_MULTIARCH OUTPUT_STRIP_TRAILING_WHITESPACE)
 set(CMAKE_FIND_ROOT_PATH /usr/lib/musl)
