@@ -5,7 +5,8 @@
  * that is reached, or not, and by counts; none by how long it took: they look again and again, for a minute at most.
  *
  *   AWAIT(condition)        looks until it holds; ends the process with status 1 when it does not in time
- *   not_alone()             makes a thread that ends at once: from then on memory goes home as in programs of several threads
+ *   not_alone()             makes a thread that ends at once, or, where libc does not remember it, sleeps: from then on memory goes home as in
+ *                           programs of several threads
  *   janitor()               the number of the thread that gives memory home; 0: there is none
  *   janitor_costs(thread)   how often it ran, and for how long
  *   janitor_rests(thread)   waits until that stays as it is
@@ -62,11 +63,19 @@ static inline void *nothing(void *data) {
 }
 
 /* A program of one thread gets a second for much only, and its slow paths look instead. */
+static inline void *sleep_for_ever(void *unused) {
+    for (;;)
+        pause();
+    return unused;
+}
+
 static inline void not_alone(void) {
     pthread_t thread;
+    bool remembered = dlsym(RTLD_DEFAULT, "__libc_single_threaded") != NULL;
 
-    CHECK(pthread_create(&thread, NULL, nothing, NULL) == 0);
-    CHECK(pthread_join(thread, NULL) == 0);
+    CHECK(pthread_create(&thread, NULL, remembered ? nothing : sleep_for_ever, NULL) == 0);
+    if (remembered)
+        CHECK(pthread_join(thread, NULL) == 0);
 }
 
 static inline long janitor(void) {

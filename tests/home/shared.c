@@ -18,6 +18,7 @@ static long own_kib(void) {
 
 /* For as long as a janitor may look at what it came with. */
 static int look_on(void) {
+    not_alone(); /* the child has one thread */
     for (int i = 0; i < LOOKED; i++) {
         swing();
         rest(LOOK_MS);
